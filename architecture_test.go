@@ -221,7 +221,7 @@ var spending = map[string][]string{
 	"mechanisms.Laplace":   {"ssp", "ssp/adassp"},
 	"mechanisms.Gaussian":  {"ssp", "ssp/adassp"},
 	"mechanisms.Ball":      {"ssp"},
-	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/published"},
+	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/published", "custody"}, // coins of custody
 	"ssp.Publish":          append([]string{"custody"}, studies...),
 	"ssp.PublishCount":     {"custody"},
 	"ssp.PublishMoments":   append([]string{"custody"}, studies...),

@@ -136,7 +136,7 @@ func (f *Fit) releaseWarnings() (warnings []string) {
 	if f.problem.PartialPooling && len(f.Custodians) < fewCustodians {
 		warnings = append(warnings, fmt.Sprintf("partial pooling of %d custodians: fewer than %d tell little of the spread between them, which the prior then decides", len(f.Custodians), fewCustodians))
 	}
-	if !f.SameRows() {
+	if !f.SameRows() && !f.OneDealing() {
 		warnings = append(warnings, f.sameRowsWarnings()...)
 	}
 	return append(warnings, f.normalityWarnings()...)

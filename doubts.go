@@ -76,10 +76,19 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 // SameRows tells whether the fit took all releases for measurements of the same sums.
 func (f *Fit) SameRows() bool { return f.problem.SameRows }
 
+// OneDealing tells whether the fit is of several parts that rows were dealt to.
+func (f *Fit) OneDealing() bool {
+	return len(f.problem.Releases) > 1 && release.OneDealing(f.problem.Releases...)
+}
+
 // TotalPrivacy is what all of several releases of the same rows cost a person together, by
-// basic composition: the sums of ε and δ; nil where a release does not state its privacy.
+// basic composition: the sums of ε and δ; nil where a release does not state its privacy. Of parts of one
+// dealing it is that of one.
 func (f *Fit) TotalPrivacy() *release.Privacy {
 	var total release.Privacy
+	if f.OneDealing() {
+		return f.problem.Releases[0].Privacy
+	}
 	for _, c := range f.Custodians {
 		p := c.Release.Privacy
 		if p == nil {

@@ -78,6 +78,7 @@ type Design struct {
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
 	Steps    int       `json:"steps,omitempty"` // of a release; 0: one; custody.AutoSteps
+	Parts    int       `json:"parts,omitempty"` // that rows are dealt to, of Resampled data; 0: there is one release
 	Ps       []int     `json:"p,omitempty"`
 	// Columns, if not nil, takes the place of Ps.
 	Columns *schema.Design `json:"columns,omitempty"`
@@ -208,6 +209,8 @@ func (d *Design) validateGrid() error {
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
 	case d.Steps < custody.AutoSteps || d.Steps > custody.MaxSteps:
 		return fmt.Errorf("steps: %d, and it has to be from 1 to %d", d.Steps, custody.MaxSteps)
+	case d.Parts != 0 && (d.Parts < 2 || d.Parts > release.MaxParts || d.Data != Resampled):
+		return fmt.Errorf("parts: %d, and it has to be from 2 to %d, of a population", d.Parts, release.MaxParts)
 	case d.Family != model.Normal && d.Steps != 0:
 		return fmt.Errorf("steps: rows are moved from the second look on, and family %s needs its response as it is: take one look", d.Family)
 	case d.Steps > 1 && d.Data == Unclamped:
@@ -313,7 +316,7 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 			return nil, err
 		}
 		fit := func(arm Arm, epsilon float64) fitter {
-			return fitter{arm: arm, family: d.Family, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.steps()}
+			return fitter{arm: arm, family: d.Family, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.steps(), parts: d.Parts}
 		}
 		for _, arm := range d.Arms {
 			if d.Compares() {

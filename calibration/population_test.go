@@ -83,6 +83,21 @@ func TestPopulationWithoutNoise(t *testing.T) {
 	}
 }
 
+// Rows that are dealt to parts have intervals that are wider, and as right.
+func TestPopulationInParts(t *testing.T) {
+	d, rows := normalPopulation(t, "")
+	d.Parts, d.Ns, d.Trials = 5, []int64{400}, 3
+	d.Arms = PopulationArms([]string{"gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
+	slope := populationSummary(t, d, rows).Cells[0].Quantities[1]
+	if of := slope.Coefficient; slope.Coverage[last].Hits < 2 || !(*of.Ratio > 1.1 && *of.Ratio < 3) {
+		t.Errorf("%d hits, %v times as wide", slope.Coverage[last].Hits, *of.Ratio)
+	}
+	d.Data = Clamped
+	if err := d.validateGrid(); err == nil || !strings.Contains(err.Error(), "parts: 5") {
+		t.Errorf("parts of simulated rows: %v", err)
+	}
+}
+
 // A prior that is far too narrow is found.
 func TestPopulationFindsNarrowPrior(t *testing.T) {
 	testsize.Planted(t)

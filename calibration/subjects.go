@@ -27,6 +27,7 @@ type fitter struct {
 	prior   *model.Prior // nil: the one that Infer takes by itself
 	privacy release.Privacy
 	steps   int                    // of a release
+	parts   int                    // that rows are dealt to; 0: none
 	tamper  func(*release.Release) // a fault planted by a test
 }
 
@@ -43,14 +44,31 @@ func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, 
 	if f.arm.Method == NonPrivate {
 		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
 	}
-	r, err := f.release(ctx, s, noise)
+	all, err := f.released(ctx, s, noise)
 	if err != nil {
 		return nil, err
 	}
 	if f.tamper != nil {
-		f.tamper(r)
+		f.tamper(all[0].Release)
 	}
-	return dpreg.Infer(ctx, dpreg.One(r), o)
+	return dpreg.Infer(ctx, all, o)
+}
+
+// released is the release of all rows, or those of parts.
+func (f *fitter) released(ctx context.Context, s *summed, e *mechanisms.Entropy) (all []dpreg.Custodian, err error) {
+	if f.parts == 0 {
+		r, err := f.release(ctx, s, e)
+		return dpreg.One(r), err
+	}
+	order, err := custody.Settle(f.order(s, e))
+	if err != nil {
+		return nil, err
+	}
+	parts, err := order.PublishParts(ctx)
+	for i, r := range parts {
+		all = append(all, dpreg.Custodian{Name: fmt.Sprint(i + 1), Release: r})
+	}
+	return all, err
 }
 
 // rehearsalEpsilon leaves so little noise that no release is refused for it.
@@ -68,20 +86,30 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	if err != nil || f.arm.Method == NonPrivate {
 		return err
 	}
-	r, err := f.release(context.Background(), sums, mechanisms.Simulated(rng))
+	all, err := f.released(context.Background(), sums, mechanisms.Simulated(rng))
 	if err != nil {
 		return err
 	}
-	return dpreg.Can([]dpreg.Custodian{{Release: r}}, f.options(0))
+	return dpreg.Can(all, f.options(0))
 }
 
 // options are those of the arm, with chains from a seed.
 func (f *fitter) options(seed uint64) dpreg.Options {
-	return dpreg.Options{Method: f.arm.Method, Family: f.family, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
+	o := dpreg.Options{Method: f.arm.Method, Family: f.family, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
+	if f.parts > 0 && f.arm.Method != NonPrivate {
+		o.Pooling = dpreg.PartialPooling
+	}
+	return o
 }
 
-// again tells whether a release may look at its rows more than once.
-func (f *fitter) again() bool { return f.steps > 1 || f.steps == custody.AutoSteps }
+// again tells whether releases may look at rows more than once.
+func (f *fitter) again() bool { return f.steps > 1 || f.steps == custody.AutoSteps || f.parts > 0 }
+
+// order is that of releases which do.
+func (f *fitter) order(s *summed, e *mechanisms.Entropy) custody.Order {
+	return custody.Order{Rows: custody.Scaled{Name: "rows of a trial", Rows: s.rows}, Design: f.columns, Privacy: f.privacy,
+		Steps: f.steps, Split: f.parts, WithMoments: f.arm.Method == noisyMoments, Entropy: e}
+}
 
 func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
 	privacy, kind := f.privacy, release.Laplace
@@ -89,8 +117,7 @@ func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) 
 		kind = ssp.Auto
 	}
 	if f.again() {
-		return custody.Publish(ctx, custody.Order{Rows: custody.Scaled{Name: "rows of a trial", Rows: s.rows}, Design: f.columns, Privacy: privacy,
-			Steps: f.steps, WithMoments: f.arm.Method == noisyMoments, Entropy: e})
+		return custody.Publish(ctx, f.order(s, e))
 	}
 	if f.arm.Method == noisyMoments {
 		if s.moments == nil {

@@ -47,6 +47,9 @@ func (s *Settled) Differs(r *release.Release) error {
 	if has := r.Moments != nil; has != s.WithMoments {
 		return fmt.Errorf("%s moments of the covariates (--with-moments)", map[bool]string{true: "it has", false: "it has no"}[has])
 	}
+	if has := r.Part.Parts(); has != int64(s.Split) {
+		return fmt.Errorf("it is one of %d parts (--split), not of %d", max(1, has), max(1, s.Split))
+	}
 	if r.WithoutYY() {
 		return fmt.Errorf("it withholds the sum of squares of %q", r.Schema.Response.Name)
 	}
@@ -131,7 +134,7 @@ func (s *Settled) leftovers(former *release.Release) error {
 	if err != nil || left == nil {
 		return Misuse(err)
 	}
-	remedy := fmt.Sprintf("If nobody else can have read it, remove it and run this again:  rm %s", files.Quoted(left[0]))
+	remedy := fmt.Sprintf("If nobody else can have read it, remove it and run this again:  rm %s%s", map[bool]string{true: "-r "}[s.Split > 0], files.Quoted(left[0]))
 	if _, err := release.ReadFile(left[0]); err == nil && former == nil {
 		remedy = fmt.Sprintf("It is complete. To use it, at no further cost:  mv %s %s\n  ", files.Quoted(left[0]), files.Quoted(s.Path)) + remedy
 	}

@@ -36,8 +36,9 @@ type Order struct {
 	Bounds      Bounds       // that are found in the rows; default: none
 	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
 	StatedRows  int64        // how many there are, about, from public knowledge: for add-remove neighbours
+	Split       int          // parts that rows are dealt to, of each of which there is a release, see PublishParts; default: there is one of all
 
-	Path       string // of the file; empty: none is written
+	Path       string // of the file, or of the folder of parts; empty: none is written
 	SpendAgain bool   // a release that is there may be overwritten
 	Ledger     string // file that is charged
 	MakeLedger bool   // if there is none, it is made, without a total
@@ -84,8 +85,8 @@ type Settled struct {
 // Settle checks all that can be checked before a row is read or a ledger opened, and
 // chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
 func Settle(o Order) (*Settled, error) {
-	s := &Settled{Order: o, asked: o, rows: o.StatedRows}
-	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settlePersons, s.settleLevels, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
+	s := &Settled{Order: o, asked: o, rows: o.StatedRows / int64(max(1, o.Split))}
+	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settlePersons, s.settleLevels, s.settleSplit, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
 		if err := settle(); err != nil {
 			return nil, err
 		}

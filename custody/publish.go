@@ -33,6 +33,9 @@ func Publish(ctx context.Context, o Order) (*release.Release, error) {
 // refused before the charge; where the number of rows is not public, it is not told, and no
 // refusal depends on it.
 func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
+	if s.Split > 0 {
+		return nil, Misuse(errors.New("an order with --split has parts, which PublishParts makes"))
+	}
 	former, err := s.free()
 	if err != nil {
 		return nil, err
@@ -167,7 +170,10 @@ func (s *Settled) check(rows int64) (public bool, err error) {
 	if public && rows < 1 {
 		return public, Misuse(errors.New("there are no rows: nothing can be released"))
 	}
-	if err := s.share(rows); err != nil {
+	if public && s.Split > 0 && s.each(rows) <= int64(s.dim()) {
+		return public, Misusef("--split %d: of %d rows a part has %d, too few for %d columns: take fewer parts", s.Split, rows, s.each(rows), s.dim())
+	}
+	if err := s.share(s.each(rows)); err != nil {
 		return public, err
 	}
 	if s.Check != nil {

@@ -102,7 +102,7 @@ func (s *Session) settle(o Order) (*Settled, error) {
 		return nil, Misusef("--person: the session is private for rows; custodians agree upon persons by dpreg pool agree --person-rows RULE")
 	}
 	o.Persons.Rule = rule
-	if o.WithMoments || o.ByLevel != "" || o.Bounds.Columns != nil || o.Sign != nil || o.SpendAgain || o.Path == "" {
+	if o.WithMoments || o.ByLevel != "" || o.Bounds.Columns != nil || o.Sign != nil || o.SpendAgain || o.Split != 0 || o.Path == "" {
 		return nil, Misuse(errors.New("a share is of sums of rows in public bounds, and goes to a file of its own"))
 	}
 	say, design := o.Say, s.Schema

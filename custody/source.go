@@ -51,7 +51,7 @@ func Exact(ctx context.Context, o Order) (*ssp.Statistics, error) {
 // before. For several looks a cluster sums them again, and a database delivers them.
 type Elsewhere struct {
 	Name string
-	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's.
+	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's. If it is nil, Scan serves.
 	Sum func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error)
 	// Scan, if not nil, hands the rows in scaled units, some after others, to the sink. Errors
 	// are as those of Sum.
@@ -75,6 +75,9 @@ func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	case e.Persons == nil:
 		return s.sumPersons(ctx, 1, e.scan(ctx, s))
 	default:
+		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
+	}
+	if e.Sum == nil {
 		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
 	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)
@@ -156,7 +159,7 @@ type passes struct {
 func (f Files) passesOf(s *Settled) *passes {
 	if s.passes == nil {
 		times := 1
-		if s.Frame != nil {
+		if s.Frame != nil && s.Split == 0 {
 			times = 2 * s.Steps
 		}
 		if s.bounds != nil {
@@ -301,7 +304,7 @@ func (r Scaled) stale(path string) (string, error) {
 }
 
 func (r Scaled) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	return pass.Gather(1, func(sinks ...func([]float64) error) error { return r.scan(ctx, s, sinks[0]) })
+	return pass.Gather(1, r.scan(ctx, s))
 }
 
 // responseFirst are rows of m columns with the last one first.
@@ -312,8 +315,12 @@ func responseFirst(rows []float64, m int) (out []float64) {
 	return out
 }
 
-// scan hands the rows to the sink.
-func (r Scaled) scan(ctx context.Context, s *Settled, sink func(rows []float64) error) error {
+// scan hands on the rows.
+func (r Scaled) scan(ctx context.Context, s *Settled) scanner {
+	return func(sinks ...func(rows []float64) error) error { return r.each(ctx, s, sinks[0]) }
+}
+
+func (r Scaled) each(ctx context.Context, s *Settled, sink func(rows []float64) error) error {
 	if len(r.Rows)%s.dim() != 0 {
 		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
 	}

@@ -47,7 +47,7 @@ func (s *Settled) settleAuto() {
 	if s.WithMoments || s.Mechanism == release.Laplace {
 		return
 	}
-	if e, away := s.Rows.(Elsewhere); away && e.Gather == nil || s.readable("") != nil {
+	if e, away := s.Rows.(Elsewhere); away && e.Gather == nil && s.Split == 0 || s.readable("") != nil {
 		s.sayf("--steps auto: one step: the rows can be read once, or are summed where they are")
 		return
 	}
@@ -56,7 +56,7 @@ func (s *Settled) settleAuto() {
 		s.auto = true
 		return
 	}
-	s.takeAuto(s.StatedRows)
+	s.takeAuto(s.each(s.StatedRows))
 }
 
 // takeAuto takes the steps for so many rows.
@@ -68,6 +68,9 @@ func (s *Settled) takeAuto(rows int64) {
 
 // readable refuses rows that cannot be read several times.
 func (s *Settled) readable(flag string) error {
+	if s.Split > 0 { // they are kept in memory
+		return nil
+	}
 	switch rows := s.Rows.(type) {
 	case Scaled:
 		return nil
@@ -90,7 +93,9 @@ func once(flag string, rows Source) error {
 
 // shares plans what part of a privacy each step has.
 func (s *Settled) shares(p release.Privacy) adaptive.Plan {
-	return adaptive.NewPlan(s.inFrame(), float64(s.rows), p, s.Steps)
+	plan := adaptive.NewPlan(s.inFrame(), float64(s.rows), p, s.Steps)
+	plan.Parts = s.Split
+	return plan
 }
 
 // share settles what waited for the number of rows, makes the plan, and refuses one that would spend

@@ -143,12 +143,13 @@ func halfWidth(o *custody.Settled, d *schema.Design) func(rows, epsilon float64)
 	if err != nil {
 		return nil
 	}
+	parts := float64(max(1, o.Split)) // whose slopes are averaged
 	return func(rows, epsilon float64) float64 {
 		noise, err := o.NoiseAt(d, epsilon)
 		if err != nil {
 			return 0 // it is not for this to say
 		}
-		return outlook.HalfWidth(rows, noise)
+		return outlook.HalfWidth(rows/parts, noise) / math.Sqrt(parts)
 	}
 }
 

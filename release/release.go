@@ -99,6 +99,7 @@ type Release struct {
 	Bounds     *Bounds       `json:"bounds,omitzero"`  // nil: all bounds are public knowledge
 	Persons    *Persons      `json:"persons,omitzero"` // nil: Privacy is of rows
 	Pooled     *Pooled       `json:"pooled,omitzero"`  // nil: of one custodian
+	Part       *Part         `json:"part,omitzero"`    // nil: of all rows
 	N          int64         `json:"n"`
 	NNoise     float64       `json:"n_noise,omitzero"`
 	Noise      Noise         `json:"noise"`

@@ -22,7 +22,7 @@ const maxN = 1 << 53
 func (r *Release) Validate() error {
 	err := cmp.Or(within("format", checkFormat(r.Format)), within("schema", r.Schema.Validate()), within("privacy", r.validatePrivacy()))
 	if err == nil {
-		err = cmp.Or(within("bounds", r.validateBounds()), within("persons", r.Persons.validate(r)), within("pooled", r.validatePooled()), r.validateCount(), r.validateLooks())
+		err = cmp.Or(within("bounds", r.validateBounds()), within("persons", r.Persons.validate(r)), within("pooled", r.validatePooled()), within("part", r.Part.validate(r)), r.validateCount(), r.validateLooks())
 	}
 	if err == nil {
 		err = cmp.Or(within("moments", r.validateMoments()), r.validateWithheld(), r.validateLevels())

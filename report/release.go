@@ -45,7 +45,15 @@ func promise(r *release.Release) string {
 	if r.Privacy.Delta > 0 {
 		text += fmt.Sprintf(", but for a part of %s", exactly(r.Privacy.Delta))
 	}
-	return text + "." + ofBounds(r) + ofPooled(r)
+	return text + "." + ofBounds(r) + ofPooled(r) + ofPart(r)
+}
+
+// ofPart tells what other releases the promise is of, too.
+func ofPart(r *release.Release) string {
+	if r.Part == nil {
+		return ""
+	}
+	return fmt.Sprintf(" It holds for all %d releases of one dealing together: each row, with all of its person's, was dealt to one part of them, by coins that nobody kept. This is of part %d.", r.Part.Of, r.Part.Number)
 }
 
 // ofPooled tells of whom the noise is, and who may know some of it.
@@ -333,6 +341,9 @@ func private(f *dpreg.Fit) []block {
 
 // custodiansWords go below the table of several releases.
 func custodiansWords(f *dpreg.Fit) string {
+	if f.OneDealing() {
+		return "The releases are of parts that rows were dealt to. A person's rows are in one part, and lose what one release costs."
+	}
 	if !f.SameRows() {
 		return "Each release is private by itself, for the rows of its custodian. A person of whom two custodians have rows loses what both releases cost together: their epsilons add up, and so do their deltas."
 	}

@@ -27,7 +27,7 @@ func (w wanted) extra() int {
 	if w.options.Person == "" {
 		return 0
 	}
-	return personValues
+	return PersonValues
 }
 
 // make makes a row as it is handed on of one that was read.

@@ -14,8 +14,8 @@ import (
 // which is a random function of texts for whoever has not the key (Bellare, Kilian & Rogaway,
 // JCSS 2000). Two of N persons have the same with a probability of N²/2¹⁰⁵.
 
-// personValues is how many values stand for the person.
-const personValues = 2
+// PersonValues is how many values stand for the person.
+const PersonValues = 2
 
 // ErrNobody is the error of a row that names no person.
 var ErrNobody = errors.New("a row says no person: each must, or nobody knows of how many rows a person is" +
@@ -34,13 +34,13 @@ func NewPersonHash(key [32]byte) *PersonHash {
 }
 
 // Of is what stands for the person of a name.
-func (p *PersonHash) Of(name string) [personValues]float64 { return hashed(p, new(hashState), name) }
+func (p *PersonHash) Of(name string) [PersonValues]float64 { return hashed(p, new(hashState), name) }
 
 // hashState is the state of the hash, which needs none of its own for each name.
 type hashState [aes.BlockSize]byte
 
 // hashed is Of, of bytes as well.
-func hashed[Text string | []byte](p *PersonHash, state *hashState, name Text) (id [personValues]float64) {
+func hashed[Text string | []byte](p *PersonHash, state *hashState, name Text) (id [PersonValues]float64) {
 	*state = hashState{}
 	binary.BigEndian.PutUint64(state[:], uint64(len(name)))
 	n := copy(state[8:], name)

@@ -49,7 +49,7 @@ func (s *study) calibration() (*calibration.Design, error) {
 
 // resampled takes --population: its columns and its rows.
 func (s *study) resampled(d *calibration.Design) error {
-	err := s.onlyFor("by --population", "bounds missing na i-hold-the-data", "preset p data x")
+	err := s.onlyFor("by --population", "bounds missing na i-hold-the-data split", "preset p data x")
 	if err != nil || s.population == "" {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *study) resampled(d *calibration.Design) error {
 	if err != nil {
 		return err
 	}
-	d.Prior = calibration.PriorSpec{Name: calibration.DefaultPrior}
+	d.Prior, d.Parts = calibration.PriorSpec{Name: calibration.DefaultPrior}, s.split
 	d.Data, d.X, d.Ps, d.Population, d.Arms = calibration.Resampled, "", nil, of, calibration.PopulationArms([]string{calibration.PopulationMethod}, exactKernel, exactNoise)
 	return nil
 }

@@ -64,11 +64,8 @@ func sidecar(data string) string {
 // header finds the rows and reads the schema file, if there is one, and gives the columns of the
 // rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
-	if f.remote == nil {
-		if f.source, err = f.find(data); err != nil {
-			return nil, err
-		}
-		f.source.Done = f.ctx().Done()
+	if err := f.findRows(data); err != nil {
+		return nil, err
 	}
 	if f.described, f.from, err = custody.ReadSchema(f.schema, sidecar(data)); err != nil {
 		return nil, err

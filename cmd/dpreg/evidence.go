@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -22,9 +23,34 @@ type evidence struct {
 	design     *schema.Design    // of all, in common units
 }
 
-// oneRelease is the evidence of one release.
-func oneRelease(path string, r *release.Release) *evidence {
-	return &evidence{[]dpreg.Custodian{{Name: path, Release: r}}, &r.Schema}
+// evidenceOf is that of the release that an order made, or of its parts.
+func evidenceOf(o *custody.Settled, made []*release.Release) (*evidence, error) {
+	var custodians []dpreg.Custodian
+	for i, r := range made {
+		custodians = append(custodians, dpreg.Custodian{Name: o.PathOf(i + 1), Release: r})
+	}
+	custodians, design, err := dpreg.Join(custodians)
+	return &evidence{custodians, design}, usage(err)
+}
+
+// sayParts says which parts of a dealing there are. Of several alone, partial pooling is the default.
+func (f *flags) sayParts(all []*release.Release) error {
+	whole, part := release.OneDealing(all...), all[0].Part
+	switch {
+	case !whole && slices.ContainsFunc(all, func(r *release.Release) bool { return r.Part != nil }):
+		f.note("some of the releases are parts of all rows (--split), and others are not of the same: --pooling %s takes all for custodians", f.pooling)
+	case !whole:
+		return nil
+	case f.sameRows:
+		return usagef("--same-rows: these are parts, which have no row together")
+	case len(all) < int(part.Of):
+		f.note("warning: %d of %d parts that rows were dealt to: the others would tell more, at no further cost", len(all), part.Of)
+	}
+	if whole && len(all) > 1 && !f.given("pooling") {
+		f.pooling = dpreg.PartialPooling
+		f.note("parts of one dealing (--split): --pooling partial")
+	}
+	return nil
 }
 
 // checkedEvidence is the evidence of releases from which a command samples.
@@ -54,6 +80,9 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 			}
 		}
 		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
+	}
+	if err := f.sayParts((&evidence{custodians, nil}).releases()); err != nil {
+		return nil, err
 	}
 	for i, custodian := range custodians {
 		r, err := f.selectModel(custodian.Release)

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
@@ -11,8 +15,11 @@ import (
 )
 
 func runFit(f *flags, args []string) error {
-	if err := f.checkFit(); err != nil {
+	if err := errors.Join(f.checkFit(), f.checkSharing(max(1, f.split))); err != nil {
 		return err
+	}
+	if f.split > 0 && !f.given("pooling") {
+		f.pooling = dpreg.PartialPooling
 	}
 	d := &dataset{flags: f}
 	if f.method == nonPrivate {
@@ -48,33 +55,39 @@ func runFit(f *flags, args []string) error {
 		if order.Privacy.Neighbours == release.AddRemove {
 			n = manyRows
 		}
-		if err := dpreg.Can(dpreg.One(plan.StandIn(n, order, family)), o); err != nil {
+		parts := int64(max(1, order.Split))
+		alike := slices.Repeat(dpreg.One(plan.StandIn(n/parts, order, family)), int(parts))
+		if err := dpreg.Can(alike, o); err != nil {
 			return usage(err)
 		}
 		f.foretell(order, rows)
 		return nil
 	}
-	r, err := f.reuse(order)
+	made, err := f.reuse(order)
 	if err != nil {
 		return err
 	}
-	if r != nil {
-		err = order.Charged(f.ctx(), r)
+	if made != nil {
+		err = order.Charged(f.ctx(), made[0])
 	} else {
 		f.noteMissing(order.Cells)
-		r, err = order.Publish(f.ctx())
+		made, err = order.PublishParts(f.ctx())
 	}
+	if err != nil {
+		return err
+	}
+	e, err := evidenceOf(order, made)
 	if err != nil {
 		return err
 	}
 	// It repeats the inference at no cost.
-	repeat := files.Line(append([]string{"dpreg", "infer", order.Path}, givenFlags(f.cmd)...)...)
-	err = f.infer(oneRelease(order.Path, r), keep, repeat)
+	repeat := strings.TrimSpace("dpreg infer " + whereOf(order) + " " + files.Line(givenFlags(f.cmd)...))
+	err = f.infer(e, keep, repeat)
 	if err != nil && f.ctx().Err() != nil {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
 	if err == nil && f.format == "table" && family == model.Normal {
-		f.note("next, at no further cost: dpreg infer %s --formula %s", files.Quoted(order.Path), files.Quoted(another(&r.Schema, r.Levels.Dummies())))
+		f.note("next, at no further cost: dpreg infer %s --formula %s", whereOf(order), files.Quoted(another(&made[0].Schema, made[0].Levels.Dummies())))
 	}
 	return err
 }
@@ -91,9 +104,9 @@ func another(d *schema.Design, dummies int) string {
 
 // reuse gives the release that a former run left, if it is the one ordered; nil
 // where there is none, or where it is to be overwritten.
-func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
-	former, err := o.Former()
-	if former == nil || o.SpendAgain {
+func (f *flags) reuse(o *custody.Settled) ([]*release.Release, error) {
+	formers, err := o.Formers()
+	if formers == nil || o.SpendAgain {
 		return nil, err
 	}
 	stale, err := o.Stale()
@@ -103,7 +116,7 @@ func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
 	const otherwise = " A new one would spend ε again.\n" +
 		"  At no further cost:  dpreg infer %s\n" +
 		"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one"
-	word := files.Quoted(o.Path)
+	former, word := formers[0], whereOf(o)
 	if stale != "" {
 		return nil, refusef("%s, so the release may not be of these data."+otherwise, stale, word)
 	}
@@ -115,7 +128,7 @@ func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
 		return nil, refusef("%s holds another release: %w."+otherwise, o.Path, err, word)
 	}
 	f.note("%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(*former.Privacy))
-	return former, nil
+	return formers, nil
 }
 
 // fitNonPrivate is the study of what the noise costs: no release, no privacy.

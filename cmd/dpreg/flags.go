@@ -62,6 +62,7 @@ type flags struct {
 	badCell                                               string
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
+	split                                                 int
 	account                                               accountInputs
 
 	// The model.
@@ -189,6 +190,8 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "scale", to: &f.account.Scale, accepts: isPositive, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.account.Count, accepts: wholeCount, usage: "`NUMBER` of releases"},
 		{name: "steps", of: "release fit plan compare agree", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where rows are enough to be found; 1: the bounds alone", custody.MaxSteps)},
+		{name: "split", of: calibrates, to: &f.split, accepts: between(2, release.MaxParts), usage: "deal the rows of a --population to this `NUMBER` of parts, and pool them partially"},
+		{name: "split", to: &f.split, accepts: between(2, release.MaxParts), usage: "deal the rows to this `NUMBER` of parts by coins, and release each, for one ε: intervals then hold also where the spread of residuals depends on a column or their mean is not linear (docs/custodians.md); -o and --release name a folder (default: data.parts)"},
 		{name: "steps", of: "audit calibrate", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.account.Steps, accepts: wholeCount, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.account.Q, accepts: samplingRate, usage: "rate of sampling, a `NUMBER` up to 1"},

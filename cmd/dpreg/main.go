@@ -74,7 +74,7 @@ func newRoot(of named) *cobra.Command {
 		of.declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps by-level releases seed no-grid level format plot report", runPlan),
 		of.declare("schema", nil, fileFlags+"bounds levels from table output", writeTemplate),
 		of.declare("release", nil, releaseFlags+"output", runRelease),
-		of.declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
+		of.declare("fit", nil, releaseFlags+fitFlags+sharingFlags+"release i-hold-the-data", runFit),
 		of.declare("sql", noFile, columnFlags+"dialect table", writeSQL),
 		parent("ledger",
 			of.declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
@@ -97,7 +97,7 @@ func newRoot(of named) *cobra.Command {
 		of.declare("serve", takes(many, "a release"), "verify port", runServe),
 		of.declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"family verify formula draws calibrate format plot report", runCheck),
 	}
-	calibrate := of.declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
+	calibrate := of.declare(calibrates, noFile, studyFlags+"prior prior-sd preset population split x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
 	calibrate.AddCommand(of.declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
 	compare := of.declare(compares, takes(1, ""), studyFlags+"test plot family", runCompare)
 	compare.AddCommand(of.declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))

@@ -98,11 +98,8 @@ func runShare(f *flags, args []string) error {
 	if o.Cells, err = f.cells(true); err != nil {
 		return err
 	}
-	if d.remote == nil {
-		if d.source, err = f.find(data); err != nil {
-			return err
-		}
-		d.source.Done = f.ctx().Done()
+	if err := d.findRows(data); err != nil {
+		return err
 	}
 	o.Rows = d.rowsOf()
 	f.note("%s", s)
@@ -137,12 +134,9 @@ func (f *flags) member() (custody.MemberKey, error) {
 }
 
 func runPool(f *flags, args []string) error {
-	var key signature.Key
-	if f.signKey != "" {
-		var err error
-		if key, err = signature.ReadKey(f.signKey); err != nil {
-			return usage(within("--sign", err))
-		}
+	key, err := f.signer()
+	if err != nil {
+		return err
 	}
 	r, err := custody.Total(args)
 	if err != nil {
@@ -152,7 +146,7 @@ func runPool(f *flags, args []string) error {
 	if err := r.WriteNewFile(path); err != nil {
 		return usage(err)
 	}
-	if f.signKey != "" {
+	if key != nil {
 		if err := key.Sign(path, signature.Statement{Program: signature.Version(), Time: time.Now()}); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments by-level spend-again ledger no-ledger sign pad-time "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps split with-moments by-level spend-again ledger no-ledger sign pad-time "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -38,15 +38,20 @@ func runRelease(f *flags, args []string) error {
 		return nil
 	}
 	f.noteMissing(order.Cells)
-	r, err := order.Publish(f.ctx())
+	made, err := order.PublishParts(f.ctx())
 	if err != nil {
 		return err
 	}
-	if err := report.Statement(f.stdout(), r); err != nil {
+	if err := report.Statement(f.stdout(), made[0]); err != nil {
 		return err
 	}
-	f.note("next: dpreg infer %s%s", files.Quoted(order.Path), map[bool]string{true: " --family binomial"}[order.Model().Response.Name == order.ByLevel])
+	f.note("next: dpreg infer %s%s", whereOf(order), map[bool]string{true: " --family binomial"}[order.Model().Response.Name == order.ByLevel])
 	return nil
+}
+
+// whereOf is the file of the release, or those of all parts, for a shell.
+func whereOf(o *custody.Settled) string {
+	return files.Quoted(o.Path) + map[bool]string{true: "/*.json"}[o.Split > 0]
 }
 
 // dataset is the rows that flags name.
@@ -86,6 +91,16 @@ func (f *flags) form() (table.Form, error) {
 	return table.Form{Delim: delim, Comma: f.decimal == ",", Encoding: f.encoding}, nil
 }
 
+// findRows finds the rows, where they are in files.
+func (d *dataset) findRows(data string) (err error) {
+	if d.remote == nil {
+		if d.source, err = d.find(data); err == nil {
+			d.source.Done = d.ctx().Done()
+		}
+	}
+	return err
+}
+
 // find finds the rows.
 func (f *flags) find(data string) (*table.Source, error) {
 	form, err := f.form()
@@ -121,22 +136,19 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		WithMoments: d.moments,
 		ByLevel:     d.byLevel,
 		StatedRows:  d.rows,
+		Split:       d.split,
 		Path:        path,
 		SpendAgain:  d.spendAgain,
 		NoLedger:    d.noLedger,
 		PadTime:     time.Duration(d.padTime * float64(time.Second)),
 		Say:         d.say,
 	}
-	if d.signKey != "" {
-		key, err := signature.ReadKey(d.signKey)
-		if err != nil {
-			return nil, usage(within("--sign", err))
-		}
-		o.Sign = &key
-	}
 	a := d.ledgerOf(data)
 	o.Ledger, o.MakeLedger = a.Path, a.Make
 	var err error
+	if o.Sign, err = d.signer(); err != nil {
+		return nil, err
+	}
 	if o.Privacy, err = d.privacy(); err != nil {
 		return nil, err
 	}
@@ -156,13 +168,22 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		d.note("--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
 	if path == "" {
-		if o.Path = besides(data, ".release.json"); o.Path == "" {
+		if o.Path = besides(data, map[bool]string{false: ".release.json", true: ".parts"}[d.split > 0]); o.Path == "" {
 			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", d.place())
 		}
 	}
 	o.Rows = d.rowsOf()
 	d.keepResponse(&o)
 	return custody.Settle(o)
+}
+
+// signer is the key of --sign; nil: there is none.
+func (f *flags) signer() (*signature.Key, error) {
+	if f.signKey == "" {
+		return nil, nil
+	}
+	key, err := signature.ReadKey(f.signKey)
+	return &key, usage(within("--sign", err))
 }
 
 // keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.

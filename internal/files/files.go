@@ -99,6 +99,28 @@ func place(path, mark string, mode fs.FileMode, move func(from, to string) error
 	return nil
 }
 
+// PlaceDir makes a folder, which must not exist, all or nothing: fill writes into one beside it, of which Leftovers
+// finds what a process that was killed left. Of several at once one succeeds; the others wrap fs.ErrExist.
+func PlaceDir(path string, fill func(dir string) error) error {
+	before, after := temporary(path, counted)
+	dir, err := os.MkdirTemp(filepath.Dir(path), before+"*"+after)
+	if err == nil {
+		if err = fill(dir); err == nil {
+			err = errors.Join(os.Chmod(dir, 0o755), SyncDir(dir))
+		}
+		if err == nil {
+			err = os.Rename(dir, path)
+		}
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
 // fill writes a file, with its final mode, on to the disk.
 func fill(f *os.File, mode fs.FileMode, write func(io.Writer) error) error {
 	out := bufio.NewWriter(f)

@@ -1,0 +1,34 @@
+package release
+
+import (
+	"strings"
+	"testing"
+)
+
+// A part says which, of how many, of which dealing; it is read back, sub-models are of it, and others are refused.
+func TestPart(t *testing.T) {
+	part := func(number int64, dealing string) *Release {
+		r := pooled()
+		r.Pooled, r.Noise.Scale = nil, 10*r.Noise.Scale
+		r.Part = &Part{number, 8, strings.Repeat(dealing, 32)}
+		return r
+	}
+	one, two, other := part(1, "a"), part(2, "a"), part(2, "b")
+	r, err := Read(strings.NewReader(write(t, one)))
+	if err != nil || *r.Part != *one.Part {
+		t.Fatalf("read %+v (%v)", r, err)
+	}
+	if !OneDealing(r, two) || OneDealing(r, other) || OneDealing(r, one) || OneDealing(r, pooled()) {
+		t.Error("which are of one dealing is not told")
+	}
+	for field, wrong := range map[string]Part{"part.of": {1, 1, two.Part.Dealing}, "part.number": {9, 8, two.Part.Dealing}, "part.dealing": {1, 8, "A"}} {
+		r := part(1, "a")
+		if r.Part = &wrong; r.Validate() == nil || !strings.HasPrefix(r.Validate().Error(), field+": ") {
+			t.Errorf("%s: %v", field, r.Validate())
+		}
+	}
+	two.Privacy = nil
+	if err := two.Validate(); err == nil || !strings.HasPrefix(err.Error(), "part: ") {
+		t.Errorf("without privacy: %v", err)
+	}
+}
