@@ -227,14 +227,27 @@ func conclusion(f *plan.Forecast, slope int) string {
 	if f.Wanted != nil {
 		return answer(f, slope)
 	}
-	var from, never []string
+	from, never := smallest(f, func(s *plan.SlopeForecast) bool { return s.Detected >= enoughDetected }, slope)
+	wanted := fmt.Sprintf("Detected at least %v", enoughDetected)
+	if from == nil {
+		return fmt.Sprintf("No point of this grid has %s: it takes a larger epsilon, more records, or fewer columns.", wanted)
+	}
+	text := fmt.Sprintf("The smallest epsilon on this grid with %s is %s", wanted, strings.Join(from, ", "))
+	if never != nil {
+		text += "; none is enough for n = " + strings.Join(never, ", ")
+	}
+	return text + "." + affords(f, slope)
+}
+
+// smallest are the smallest ε of the grid at which a slope is as wanted, for each n, and the n of which none is.
+func smallest(f *plan.Forecast, wanted func(s *plan.SlopeForecast) bool, slope int) (from, never []string) {
 	for i, p := range f.Points {
 		if i > 0 && p.N == f.Points[i-1].N {
 			continue
 		}
 		least := math.Inf(1)
 		for _, o := range f.Points {
-			if o.N == p.N && o.Slopes[slope].Detected >= enoughDetected {
+			if o.N == p.N && wanted(&o.Slopes[slope]) {
 				least = min(least, o.Epsilon)
 			}
 		}
@@ -244,15 +257,20 @@ func conclusion(f *plan.Forecast, slope int) string {
 			from = append(from, fmt.Sprintf("%s for n = %d", exactly(least), p.N))
 		}
 	}
-	wanted := fmt.Sprintf("Detected at least %v", enoughDetected)
-	if from == nil {
-		return fmt.Sprintf("No point of this grid has %s: it takes a larger epsilon, more records, or fewer columns.", wanted)
+	return from, never
+}
+
+// mostInParts is how much wider an interval may be that takes less for granted.
+const mostInParts = 2
+
+// affords says from which ε on parts of the rows are to be had, and what they buy; empty where of none.
+func affords(f *plan.Forecast, slope int) string {
+	from, _ := smallest(f, func(s *plan.SlopeForecast) bool { return s.InParts() <= mostInParts }, slope)
+	if f.Family != model.Normal || from == nil {
+		return ""
 	}
-	text := fmt.Sprintf("The smallest epsilon on this grid with %s is %s", wanted, strings.Join(from, ", "))
-	if never != nil {
-		text += "; none is enough for n = " + strings.Join(never, ", ")
-	}
-	return text + "."
+	return fmt.Sprintf(" --split %d, whose intervals hold also where residuals spread more at some x or the line is a curve, makes them at most about %d times as wide from eps %s on.",
+		plan.Parts, mostInParts, strings.Join(from, ", "))
 }
 
 // answer says which ε or n gives the width that was wanted, and where none does.
