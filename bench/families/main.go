@@ -7,8 +7,10 @@
 //	go run ./bench/families -family poisson
 //	go run ./bench/families -trials 500 -n 10000
 //	go run ./bench/families -looks
+//	go run ./bench/families -levels
 //
-// With -looks sums are by the levels of the response, and of as many looks as dpreg takes. In parentheses stands
+// With -looks sums are by the levels of the response, and of as many looks as dpreg takes. With -levels they are by those
+// of a factor of 60, 30 and 10 % of the rows, within which a covariate is normal. In parentheses stands
 // the root mean square of what posterior means are off by, in sds of η a sd of x.
 //
 // It runs in the root of the repository, and writes a Markdown table. Of adult, rows are drawn
@@ -51,23 +53,35 @@ func main() {
 	family := flag.String("family", "binomial", "of simulated rows: binomial, probit or poisson, of counts to 20")
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
 	looks := flag.Bool("looks", false, "sums by the levels of the response, of several looks")
+	levels := flag.Bool("levels", false, "sums by the levels of a factor, of rows that have one")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, model.Family(*family), *looks, *trials, *n, strings.Split(*epsilons, ",")); err != nil {
+	all, err := populations(model.Family(*family), *looks, *levels)
+	if err == nil {
+		err = run(context.Background(), os.Stdout, all, *trials, *n, strings.Split(*epsilons, ","))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "families:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, of model.Family, looks bool, trials, n int, epsilons []string) error {
-	var all []population
+// populations are those of the study.
+func populations(of model.Family, looks, levels bool) (all []population, err error) {
+	sds := []float64{0.5, 1, 2}
+	if levels {
+		for _, sd := range sds {
+			all = append(all, byLevels(of, sd))
+		}
+		return all, nil
+	}
 	if of == model.Binomial {
 		adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, adult)
 	}
-	for _, sd := range []float64{0.5, 1, 2} {
+	for _, sd := range sds {
 		for _, law := range laws {
 			all = append(all, law.at(of, sd/1.5, -sd/1.5, sd/3))
 		}
@@ -78,6 +92,10 @@ func run(ctx context.Context, w io.Writer, of model.Family, looks bool, trials, 
 	for i := range all {
 		all[i].looks = looks
 	}
+	return all, nil
+}
+
+func run(ctx context.Context, w io.Writer, all []population, trials, n int, epsilons []string) error {
 	fmt.Fprintln(w, "| rows | sd of η |", strings.Join(epsilons, " | "), "|")
 	fmt.Fprintln(w, "|---|---|"+strings.Repeat("---|", len(epsilons)))
 	for _, p := range all {
@@ -108,6 +126,7 @@ type population struct {
 	slopes, sds  []float64 // and of their columns
 	judged       int       // the first slopes
 	looks        bool
+	levels       []string // of the factor whose dummies the first covariates are
 	draw         func(row []float64, rng *rand.Rand)
 }
 
@@ -144,9 +163,18 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 	for j := range m - 1 {
 		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
 	}
+	if p.levels != nil {
+		d.Factors = []schema.Factor{{Name: "f", Levels: p.levels}}
+		for j, level := range p.levels[1:] {
+			d.Covariates[j].Name, d.Covariates[j].Factor, d.Covariates[j].Level = "f"+level, "f", level
+		}
+	}
 	o := custody.Order{Design: &d, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
 	if p.looks {
 		d.Response.Type, o.ByLevel, o.Steps = "boolean", "y", custody.AutoSteps
+	}
+	if p.levels != nil {
+		o.ByLevel = "f"
 	}
 	frame, rows, row := d.Frame(), []float64(nil), make([]float64, m)
 	for range n {
@@ -194,6 +222,36 @@ func (l law) at(of model.Family, slopes ...float64) population {
 			eta += b * row[j]
 		}
 		row[len(slopes)] = of.Draw(eta, most, rng)
+	}
+	return p
+}
+
+// byLevels is a population of a factor of three levels and of a covariate that is normal within each, of sd 1 about 0, ½
+// and −½. Effects of levels are as large as that of an sd, in opposite directions.
+func byLevels(of model.Family, sd float64) population {
+	shares, means, effects := []float64{0.6, 0.3, 0.1}, []float64{0, 0.5, -0.5}, []float64{0, 1, -1}
+	mean, square := 0.0, 1.0
+	for l, share := range shares {
+		eta := effects[l] + means[l]
+		mean, square = mean+share*eta, square+share*eta*eta
+	}
+	b := sd / math.Sqrt(square-mean*mean)
+	p := laws[0].at(of, b, -b, b)
+	p.name, p.sd, p.levels = "by levels", sd, []string{"a", "b", "c"}
+	for l, share := range shares[1:] {
+		p.lower[l], p.upper[l], p.sds[l] = 0, 1, math.Sqrt(share*(1-share))
+	}
+	p.draw = func(row []float64, rng *rand.Rand) {
+		l, u := 0, rng.Float64()
+		for ; u > shares[l] && l < 2; l++ {
+			u -= shares[l]
+		}
+		row[0], row[1] = 0, 0
+		if l > 0 {
+			row[l-1] = 1
+		}
+		row[2] = max(-4, min(4, means[l]+rng.NormFloat64()))
+		row[3] = of.Draw(-0.5+b*(effects[l]+row[2]), p.upper[3], rng)
 	}
 	return p
 }
