@@ -83,7 +83,17 @@ type countMover interface {
 	keep(x []float64)                             // writes those of what else stays where counts move
 }
 
-// moveCounts proposes once for each level, at x of a log density, T being integrated out, and where there is no hub θ.
+// tries is how often moveCounts proposes for each level. Given all parameters the scatter tells n to √(2n/d), which is as
+// far as sumCounts moves it at once: where noise on a latent n is wider, n wanders slowly. A try costs half a leapfrog.
+func (f *levelSums) tries() int {
+	d, levels := float64(f.q+1), float64(f.levels)
+	if f.latent() > 0 && levels*f.obs.Told.Variance(0) > 2*rowsTold(f.obs)/d {
+		return 20
+	}
+	return 1
+}
+
+// moveCounts proposes for each level, at x of a log density, T being integrated out, and where there is no hub θ.
 // What is held is, one time in two,
 //
 //   - the coordinates: F is then as z and the prior have it at the new counts, whatever noise hides;
@@ -94,7 +104,7 @@ type countMover interface {
 // It writes the new coordinates to x, and tells whether anything moved.
 func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand.Rand) (moved bool) {
 	counts, last, before := slices.Clone(f.counts), slices.Clone(f.counts), make([]float64, len(x))
-	for range f.levels {
+	for range f.tries() * f.levels {
 		s := f.propose(rng)
 		held := rng.IntN(2) == 0
 		if !f.allows(s, counts, floats.Sum(counts), 0) {
