@@ -45,10 +45,11 @@ func (o *Options) fill() {
 func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
-	estimates := summaryTable(s, false, o)
 	if o.Format != "" {
-		return estimates.writeAs(w, o.Format, caption(f, o.Units))
+		return summaryTable(s, false, o).writeAs(w, o.Format, caption(f, o.Units))
 	}
+	read, without := toRead(f, s)
+	estimates := summaryTable(read, false, o)
 	promises, warnings := private(f), s.Warnings
 	if len(f.Custodians) == 1 {
 		r := f.Custodians[0].Release
@@ -62,7 +63,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		return writeWide(w, o.Width, append(show(estimates), ratios(s)...), warn(s.Warnings))
 	}
 	return writeWide(w, o.Width, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(estimates), ratios(s)...),
-		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)), warn(warnings))
+		say(without, diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)), warn(warnings))
 }
 
 // caption says in a line of what a table is, with what was promised.
@@ -115,7 +116,7 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 	for k, share := range shares {
 		parts = append(parts, fmt.Sprintf("%s %.2f", labels[k].Label, share))
 	}
-	return "Shrinkage (0: each custodian has its own coefficient, 1: all have one): " + strings.Join(parts, ", ") + "."
+	return "Shrinkage (0: each " + oneOf(f) + " has its own coefficient, 1: all have one): " + strings.Join(parts, ", ") + "."
 }
 
 // FitPage writes a fit as a page: what was asked, the promise of privacy, the
@@ -133,12 +134,13 @@ func FitBody(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 func fitPage(f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) *page {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
+	read, without := toRead(f, s)
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
-	p.add("Estimates", append(show(summaryTable(s, false, o)), ratios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
+	p.add("Estimates", append(show(summaryTable(read, false, o)), ratios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
-		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)))
+		without, priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))
 	p.add("Can the chains be trusted?", say(diagnosed(s), trusted(f)), picturesOf(figures, "trace", "ranks", "pairs"))
 	if what != nil {

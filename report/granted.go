@@ -71,9 +71,17 @@ func grantedShared(f *dpreg.Fit) []string {
 	case pooling == dpreg.CompletePooling:
 		return []string{"one regression for all custodians"}
 	case pooling == dpreg.PartialPooling:
-		return []string{"custodians' coefficients normal about common ones"}
+		return []string{oneOf(f) + "s' coefficients normal about common ones"}
 	}
 	return nil
+}
+
+// oneOf is what each release of several is of.
+func oneOf(f *dpreg.Fit) string {
+	if f.OneDealing() {
+		return "part"
+	}
+	return "custodian"
 }
 
 // tellable is what package check can find in the releases.

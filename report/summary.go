@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/whatif"
@@ -99,6 +101,18 @@ func isMain(name string) bool {
 // isCustodians tells those of partially pooled custodians, which tables show too.
 func isCustodians(name string) bool {
 	return strings.HasPrefix(name, "spread") || isOneCustodians(name)
+}
+
+// toRead is the summary that tables to read have, and what they leave out: parts that coins made are nobody's, and
+// have no rows of their own.
+func toRead(f *dpreg.Fit, s *posterior.Summary) (*posterior.Summary, string) {
+	own := func(p posterior.Parameter) bool { return isOneCustodians(p.Name) }
+	if !f.OneDealing() || !slices.ContainsFunc(s.Parameters, own) {
+		return s, leftOut(s)
+	}
+	out := *s
+	out.Parameters = slices.DeleteFunc(slices.Clone(s.Parameters), own)
+	return &out, "Each part of the rows has coefficients of its own, which --format csv or json has."
 }
 
 // isOneCustodians tells a coefficient, or the residual sd, of one custodian.
