@@ -109,7 +109,7 @@ func chainOf(thin int) modeltest.Chain {
 }
 
 // unlike tells whether the ranks of a parameter are not uniform. Of a planted fault it is asked after
-// every ten data sets, the last ones of which may not be needed.
+// every other data set, as those of a fault take long.
 func unlike(ranks [][]float64) bool {
 	return slices.ContainsFunc(ranks, func(u []float64) bool { return modeltest.Uniform(u) != nil })
 }
