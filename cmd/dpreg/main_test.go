@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -28,12 +27,7 @@ const (
 	interrupted = custody.Interrupted
 )
 
-// TestMain collects garbage seldom: each of a thousand runs leaves little that lives, and collecting it
-// takes a fifth of the tests' time.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(testdir.Run(m))
-}
+func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 
 // result is what a run left behind.
 type result struct {

@@ -1,7 +1,19 @@
 // Package testsize has the sizes of tests.
 package testsize
 
-import "testing"
+import (
+	"os"
+	"runtime/debug"
+	"testing"
+)
+
+// init has tests collect garbage seldom, unless GOGC says how often: they leave much, and little that lives, and
+// collecting it takes up to a quarter of their time.
+func init() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
 
 // Of is the size of a test: short under go test -short, else full.
 func Of(short, full int) int {
