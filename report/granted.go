@@ -50,6 +50,8 @@ func grantedOfY(f *dpreg.Fit) []string {
 	switch {
 	case f.Design.Covariates == nil:
 		return []string{y + " normal"}
+	case inParts(f):
+		return []string{"residuals about " + y + "'s line of any spread, which is seen by how far parts' coefficients differ"}
 	case f.Family == model.Normal:
 		residuals := "normal residuals of one spread"
 		if k := f.Kurtosis(); !k.Normal() {
@@ -62,6 +64,12 @@ func grantedOfY(f *dpreg.Fit) []string {
 	return []string{fmt.Sprintf("the %s of the probability of %s linear in x", f.Family.Link(), y)}
 }
 
+// inParts tells whether a fit is of parts of one dealing, whose coefficients may differ.
+func inParts(f *dpreg.Fit) bool {
+	_, pooling := f.Sharing()
+	return pooling == dpreg.PartialPooling && f.OneDealing()
+}
+
 // grantedShared is what several releases are taken to share.
 func grantedShared(f *dpreg.Fit) []string {
 	_, pooling := f.Sharing()
@@ -70,6 +78,8 @@ func grantedShared(f *dpreg.Fit) []string {
 		return []string{"the same rows in all releases"}
 	case pooling == dpreg.CompletePooling:
 		return []string{"one regression for all custodians"}
+	case inParts(f):
+		return []string{"parts' coefficients normal about common ones"}
 	case pooling == dpreg.PartialPooling:
 		return []string{oneOf(f) + "s' coefficients normal about common ones"}
 	}
