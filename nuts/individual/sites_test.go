@@ -115,6 +115,7 @@ func TestSitesSBC(t *testing.T) {
 			continue
 		}
 		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
 			trials := 12
 			if *long {
 				trials = 500
