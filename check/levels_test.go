@@ -118,7 +118,9 @@ func TestLevelLaw(t *testing.T) {
 		want, wantCov := make([]float64, q), make([]float64, q*q)
 		l.Expect(want, obs.N)
 		l.Covariance(wantCov, obs.N)
-		for what, draw := range map[string]func([]float64){"rows": rows, "draws": func(z []float64) { l.RandExact(z, obs.N, rng) }} {
+		draws := func(z []float64) { l.RandExact(z, obs.N, rng) }
+		for i, draw := range []func([]float64){rows, draws} { // in this order, of one stream
+			what := []string{"rows", "draws"}[i]
 			z, sum, square := make([]float64, q), make([]float64, q), make([]float64, q*q)
 			for range times {
 				draw(z)
