@@ -71,13 +71,9 @@ func (e Elsewhere) String() string { return e.Name }
 
 func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	switch {
-	case s.people == nil:
-	case e.Persons == nil:
+	case s.people != nil && e.Persons == nil:
 		return s.sumPersons(ctx, 1, e.scan(ctx, s))
-	default:
-		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
-	}
-	if e.Sum == nil {
+	case s.people != nil || e.Sum == nil:
 		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
 	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)

@@ -78,8 +78,6 @@ func grantedShared(f *dpreg.Fit) []string {
 		return []string{"the same rows in all releases"}
 	case pooling == dpreg.CompletePooling:
 		return []string{"one regression for all custodians"}
-	case inParts(f):
-		return []string{"parts' coefficients normal about common ones"}
 	case pooling == dpreg.PartialPooling:
 		return []string{oneOf(f) + "s' coefficients normal about common ones"}
 	}
