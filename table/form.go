@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -9,8 +8,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -33,7 +33,7 @@ var Delims = []struct {
 }{{',', "comma"}, {';', "semicolon"}, {'\t', "tab"}, {'|', "pipe"}}
 
 // Encodings are those of texts. Latin-1 is read as Windows-1252, which has all its letters; the
-// byte order mark of UTF-16 tells its order, little-endian without one.
+// byte order mark of UTF-16 tells its order, little-endian without one. What is no letter becomes U+FFFD.
 var Encodings = []string{"utf-8", "latin1", "utf-16"}
 
 // ParseDelim reads a delimiter: a name, or a character that no number and no name has. Empty is
@@ -70,77 +70,11 @@ func (f Form) settle() error {
 func (f Form) decoded(r io.Reader) io.Reader {
 	switch f.Encoding {
 	case "latin1":
-		return &decoder{in: bufio.NewReader(r), next: windows1252}
+		return charmap.Windows1252.NewDecoder().Reader(r)
 	case "utf-16":
-		return &decoder{in: bufio.NewReader(r), next: (&wide{}).next}
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(r)
 	}
 	return r
-}
-
-// decoder reads letters, and hands them on in UTF-8.
-type decoder struct {
-	in   *bufio.Reader
-	next func(in *bufio.Reader) (rune, error)
-	rest []byte // decoded, and not handed on yet
-	err  error
-}
-
-func (d *decoder) Read(p []byte) (int, error) {
-	for len(d.rest) < len(p) && d.err == nil {
-		var r rune
-		if r, d.err = d.next(d.in); d.err == nil {
-			d.rest = utf8.AppendRune(d.rest, r)
-		}
-	}
-	n := copy(p, d.rest)
-	d.rest = d.rest[:copy(d.rest, d.rest[n:])]
-	if n == 0 {
-		return 0, d.err
-	}
-	return n, nil
-}
-
-// The letters of Windows-1252 from 0x80 to 0x9f, where Latin-1 has none; all others are Latin-1's.
-var between = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
-
-func windows1252(in *bufio.Reader) (rune, error) {
-	b, err := in.ReadByte()
-	if b >= 0x80 && b < 0xa0 {
-		return between[b-0x80], err
-	}
-	return rune(b), err
-}
-
-// wide reads UTF-16.
-type wide struct {
-	begun bool
-	big   bool
-}
-
-// unit is the next of 16 bits; half of one at the end is the end of a file that was cut.
-func (w *wide) unit(in *bufio.Reader) (uint16, error) {
-	var two [2]byte
-	if _, err := io.ReadFull(in, two[:]); err != nil {
-		return 0, err
-	}
-	if w.big {
-		return uint16(two[0])<<8 | uint16(two[1]), nil
-	}
-	return uint16(two[1])<<8 | uint16(two[0]), nil
-}
-
-func (w *wide) next(in *bufio.Reader) (rune, error) {
-	u, err := w.unit(in)
-	if err == nil && !w.begun {
-		if w.begun, w.big = true, u == 0xfffe; w.big || u == 0xfeff {
-			return w.next(in)
-		}
-	}
-	if err != nil || !utf16.IsSurrogate(rune(u)) {
-		return rune(u), err
-	}
-	low, err := w.unit(in)
-	return utf16.DecodeRune(rune(u), rune(low)), err
 }
 
 // delimOf finds what separates fields by the first record: that with which all known names stand in
