@@ -210,12 +210,11 @@ func (d *Design) factor(name string) *Factor { return factorOf(d.Factors, name) 
 // of columns that were scaled without a shift are restated); no factor is without
 // dummies, has a column's name, or is coded so that an intercept is a sum of dummies.
 func (d *Design) validateFactors() error {
-	columns, used := d.Columns(), make(map[string]int)
+	columns, of := d.Columns(), d.columnsOf()
 	for _, c := range columns {
 		if err := d.validateDummy(c); err != nil {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
-		used[c.Factor]++
 	}
 	seen := make(map[string]bool, len(d.Factors))
 	for i, f := range d.Factors {
@@ -228,7 +227,7 @@ func (d *Design) validateFactors() error {
 		switch {
 		case seen[f.Name]:
 			return fmt.Errorf("factor %q is given twice", f.Name)
-		case used[f.Name] == 0 && !d.uses(f.Name):
+		case !slices.Contains(of, f.Name):
 			return fmt.Errorf("factor %q has no column", f.Name)
 		case slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }):
 			return fmt.Errorf("%q is both a factor and a column", f.Name)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpreg/dpreg/internal/expression"
 )
 
@@ -177,19 +179,45 @@ func (v *vocabulary) source(d *Design) error {
 
 // prune leaves out factors and sources of which no column is, or is made.
 func (d *Design) prune() {
-	var factors []Factor
-	for _, f := range d.Factors {
-		if d.uses(f.Name) {
-			factors = append(factors, f)
+	of := d.columnsOf()
+	d.Factors = keep(d.Factors, func(f Factor) bool { return slices.Contains(of, f.Name) })
+	d.Sources = keep(d.Sources, func(s Column) bool { return slices.Contains(of, s.Name) })
+}
+
+// keep are those of some, in another slice; nil where none is.
+func keep[T any](some []T, wanted func(T) bool) (kept []T) {
+	for _, x := range some {
+		if wanted(x) {
+			kept = append(kept, x)
 		}
 	}
-	var sources []Column
-	for _, s := range d.Sources {
-		if d.usesSource(s.Name) {
-			sources = append(sources, s)
+	return kept
+}
+
+// columnsOf are the factors that columns are dummies of, and what terms are made of.
+func (d *Design) columnsOf() (names []string) {
+	for _, c := range d.Columns() {
+		if c.Factor != "" || c.Term != nil {
+			names = append(names, d.madeOf(c)...)
 		}
 	}
-	d.Factors, d.Sources = factors, sources
+	return names
+}
+
+// madeOf are the columns of rows that a column is, or is made of.
+func (d *Design) madeOf(c Column) (names []string) {
+	if c.Term == nil {
+		return []string{cmp.Or(c.Factor, c.Name)}
+	}
+	all, _ := d.factors(c)
+	for _, p := range all {
+		if p.of != nil {
+			names = p.of.Variables(names)
+		} else {
+			names = append(names, p.factor)
+		}
+	}
+	return names
 }
 
 // dummyOf is the factor of which a text is a dummy's name, nil where it is none.
@@ -200,27 +228,6 @@ func (v *vocabulary) dummyOf(text string) *Factor {
 		}
 	}
 	return nil
-}
-
-// uses tells whether a column of d is a dummy of a factor, or made of one.
-func (d *Design) uses(factor string) bool {
-	return slices.ContainsFunc(d.Columns(), func(c Column) bool {
-		if c.Factor == factor {
-			return true
-		}
-		all, _ := d.factors(c)
-		return slices.ContainsFunc(all, func(p factorOfTerm) bool { return p.factor == factor })
-	})
-}
-
-// usesSource tells whether a column is made of a source.
-func (d *Design) usesSource(name string) bool {
-	return slices.ContainsFunc(d.Columns(), func(c Column) bool {
-		all, _ := d.factors(c)
-		return slices.ContainsFunc(all, func(p factorOfTerm) bool {
-			return p.of != nil && slices.Contains(p.of.Variables(nil), name)
-		})
-	})
 }
 
 // sourced is the column of a name that terms are made of; without bounds where there is none.
@@ -267,10 +274,6 @@ func (d *Design) validateMade() error {
 			return fmt.Errorf("source %d of terms: it stands twice, or is no column of rows", i+1)
 		}
 	}
-	idle := make(map[string]bool)
-	for _, s := range d.Sources {
-		idle[s.Name] = true
-	}
 	for _, c := range d.Columns() {
 		if c.Term == nil {
 			continue
@@ -293,7 +296,6 @@ func (d *Design) validateMade() error {
 				if indexOf(d.Sources, name) < 0 {
 					return fmt.Errorf("column %q is made of %q, which is none of the sources", c.Name, name)
 				}
-				idle[name] = false
 			}
 		}
 		bounds, err := d.over(c)
@@ -304,9 +306,10 @@ func (d *Design) validateMade() error {
 			return fmt.Errorf("column %q lies between %v and %v by the bounds of what it is made of, and cannot have the bounds %v:%v", c.Name, bounds.lower, bounds.upper, c.Lower, c.Upper)
 		}
 	}
-	for name, none := range idle {
-		if none {
-			return fmt.Errorf("no term is made of the source %q", name)
+	of := d.columnsOf()
+	for _, s := range d.Sources {
+		if !slices.Contains(of, s.Name) {
+			return fmt.Errorf("no term is made of the source %q", s.Name)
 		}
 	}
 	return nil
@@ -316,7 +319,7 @@ func (d *Design) validateMade() error {
 // as I(2 * x) beside x: it would be in the model twice. Whether one is shows at random rows
 // between the bounds, which are public.
 func (d *Design) checkTwice() error {
-	if d.Sources == nil && !slices.ContainsFunc(d.Covariates, func(c Column) bool { return c.Term != nil }) {
+	if !slices.ContainsFunc(d.Covariates, func(c Column) bool { return c.Term != nil }) {
 		return nil
 	}
 	m, err := d.Maker(d.Columns(), false)
@@ -324,78 +327,46 @@ func (d *Design) checkTwice() error {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	columns, frame, rows := d.Columns(), d.Frame(), 4*len(d.Covariates)+8
-	table := make([][]float64, len(columns)) // of scaled values
+	columns, frame, first := d.Columns(), d.Frame(), 0
 	if d.Intercept {
-		table = append(table, nil)
+		first = 1
 	}
+	rows := 4*len(d.Covariates) + 8
+	table := mat.NewDense(rows, first+len(d.Covariates), nil) // of scaled values, behind the constant
 	base, row := make([]float64, len(m.Columns)), make([]float64, len(columns))
-	for range rows {
+	for i := range rows {
 		level := make(map[string]int)
-		for i, c := range m.Columns {
+		for k, c := range m.Columns {
 			switch {
 			case c.Factor != "":
 				f := d.factor(c.Factor)
 				if _, drawn := level[f.Name]; !drawn {
 					level[f.Name] = rng.IntN(len(f.Levels))
 				}
-				base[i] = 0
+				base[k] = 0
 				if f.Levels[level[f.Name]] == c.Level {
-					base[i] = 1
+					base[k] = 1
 				}
 			case c.Boolean():
-				base[i] = float64(rng.IntN(2))
+				base[k] = float64(rng.IntN(2))
 			default:
-				base[i] = c.Lower + (c.Upper-c.Lower)*rng.Float64()
+				base[k] = c.Lower + (c.Upper-c.Lower)*rng.Float64()
 			}
 		}
 		m.Row(row, base)
 		frame.Scale(row, row)
-		for j, v := range row {
-			table[j] = append(table[j], v)
-		}
-		if d.Intercept {
-			table[len(columns)] = append(table[len(columns)], 1)
-		}
+		table.SetRow(i, append([]float64{1}, row[:len(row)-1]...)[1-first:])
 	}
-	var before [][]float64 // orthonormal
-	if d.Intercept {
-		before = append(before, normalised(table[len(columns)]))
-	}
+	var qr mat.QR
+	var r mat.Dense
+	qr.Factorize(table)
+	qr.RTo(&r)
 	for j, c := range d.Covariates {
-		v := normalised(table[j])
-		for range 2 { // twice is enough (Parlett 1980)
-			for _, u := range before {
-				dot := 0.0
-				for i := range v {
-					dot += u[i] * v[i]
-				}
-				for i := range v {
-					v[i] -= dot * u[i]
-				}
-			}
-		}
-		length := 0.0
-		for _, x := range v {
-			length += x * x
-		}
-		if !(math.Sqrt(length) > 1e-9) {
+		if at := first + j; !(math.Abs(r.At(at, at)) > 1e-9*mat.Norm(table.ColView(at), 2)) {
 			return fmt.Errorf("formula: %q is a linear function of the covariates before it, or of the intercept: it would be in the model twice", c.Name)
 		}
-		before = append(before, normalised(v))
 	}
 	return nil
-}
-
-func normalised(v []float64) []float64 {
-	length, out := 0.0, slices.Clone(v)
-	for _, x := range v {
-		length += x * x
-	}
-	for i := range out {
-		out[i] /= math.Sqrt(length)
-	}
-	return out
 }
 
 // Related names the covariates that are made of what a covariate before them is, or is made of, so
@@ -403,19 +374,9 @@ func normalised(v []float64) []float64 {
 func (d *Design) Related() (names []string) {
 	seen := make(map[string]bool)
 	for _, c := range d.Covariates {
-		of := []string{cmp.Or(c.Factor, c.Name)}
-		if all, _ := d.factors(c); c.Term != nil {
-			of = nil
-			for _, p := range all {
-				if p.of != nil {
-					of = p.of.Variables(of)
-				} else {
-					of = append(of, p.factor)
-				}
-			}
-			if slices.ContainsFunc(of, func(name string) bool { return seen[name] }) {
-				names = append(names, c.Name)
-			}
+		of := d.madeOf(c)
+		if c.Term != nil && slices.ContainsFunc(of, func(name string) bool { return seen[name] }) {
+			names = append(names, c.Name)
 		}
 		for _, name := range of {
 			seen[name] = true
