@@ -40,6 +40,9 @@ func Observe(r *release.Release) (*Observation, error) {
 	if y := r.Schema.Response.Name; r.WithoutYY() {
 		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
 	}
+	if err := r.CheckReach(); err != nil {
+		return nil, err
+	}
 	given := r
 	r = r.FactorFirst()
 	n, kind, z := float64(r.N), r.Noise.Kind, r.Statistics.Vector()
