@@ -88,7 +88,11 @@ func chosen(f *dpreg.Fit) string {
 
 // subject says of what a fit is.
 func subject(f *dpreg.Fit, u dpreg.Units) string {
-	text := fmt.Sprintf("method %s, n = %d, %s units", f.Method, f.N, u)
+	n := "n"
+	if slices.ContainsFunc(f.Custodians, func(c dpreg.Custodian) bool { return c.Release.NNoise > 0 }) {
+		n = "noisy n"
+	}
+	text := fmt.Sprintf("method %s, %s = %d, %s units", f.Method, n, f.N, u)
 	if f.Family != model.Normal {
 		clamped := ""
 		if f.Family == model.Poisson {
