@@ -308,7 +308,7 @@ func (f *Fit) releasedScatter(dst *model.Params) {
 	p, m := f.shape().P, f.shape().M()
 	scatter := make([]float64, m*m)
 	for _, c := range f.Custodians {
-		own, z := c.Release.Schema.Frame().Half, c.Release.Statistics.Vector()
+		own, z := c.Release.Schema.Frame().Half, c.Release.Scaled()
 		model.Scatter(scatter, z, m, float64(c.Release.N))
 		for j := range p {
 			dst.MuX[j] += z[j] / float64(f.N)

@@ -120,6 +120,36 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 	}
 }
 
+// TestFamilyByResponseIsGLMWithoutNoise is that of two custodians' releases by the levels of the response, in unlike boxes, and
+// of one beside one of one look at all columns, at an ε so large that there is no noise to speak of. The second looks three times,
+// which clips rows.
+func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
+	rows, rng := read01(t, "testdata/pums.csv", "age", "educ", "married"), rand.New(rand.NewPCG(8, 10))
+	publish := func(rows [][]float64, oldest float64, by string, steps int) *release.Release {
+		d := design01(schema.Column{Name: "age", Upper: oldest}, schema.Column{Name: "educ", Lower: 1, Upper: 16})
+		d.Response.Type = "boolean"
+		var flat []float64
+		for _, row := range rows {
+			flat = append(flat, 2*row[0]/oldest-1, (row[1]-8.5)/7.5, 2*row[2]-1)
+		}
+		return publishGrouped(t, &d, flat, by, steps, replaced(100), rng)
+	}
+	first, second := publish(rows[:450], 100, "y", 1), publish(rows[450:], 110, "y", 1)
+	for name, pair := range map[string][2]*release.Release{
+		"both": {first, second}, "beside one look": {publish(rows[:450], 100, "", 1), second}, "of three looks": {first, publish(rows[450:], 110, "y", 3)},
+	} {
+		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(500, 1000), Seed: 1}}
+		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o)
+		must(t, err)
+		for k, p := range fit.Summary(dpreg.Original, 0.95).Parameters[:3] {
+			estimate, se := glm[model.Binomial][k][0], glm[model.Binomial][k][1]
+			if !(math.Abs(p.Mean-estimate) < 0.3*se && math.Abs(p.SD/se-1) < 0.15) {
+				t.Errorf("%s: %s is %v ± %v, by glm %v ± %v", name, p.Label, p.Mean, p.SD, estimate, se)
+			}
+		}
+	}
+}
+
 // glmByRace are those of glm(married ~ race + age, …) and of glm(educ ~ race + age, poisson, …), race of the levels 1, 2, 3 and
 // all others together, by R 4.2.2.
 var glmByRace = map[model.Family][5][2]float64{

@@ -11,7 +11,7 @@ import (
 type responseLaw struct {
 	law
 	of      *model.ToldOfResponse
-	from    *model.Units // to scaled units; nil: sums are in them
+	from    *model.Units // to scaled units
 	p       int
 	counts  int       // of levels, that have noise
 	s       []float64 // of the family
@@ -21,11 +21,8 @@ type responseLaw struct {
 
 func newResponseLaw(obs *model.Observation, all law) *responseLaw {
 	q, n, told := len(obs.Told.Z), len(obs.Z), obs.Told.Response
-	l := &responseLaw{law: all, of: told, p: obs.Shape.P, counts: len(obs.Told.Counts),
+	l := &responseLaw{law: all, of: told, p: obs.Shape.P, counts: len(obs.Told.Counts), from: model.Identity(obs.Shape.M()).In(told.Frame).Inverse(),
 		s: make([]float64, n), linear: make([]float64, q*n), cov: make([]float64, n*n), by: make([]float64, q*n)}
-	if told.Units != nil {
-		l.from = told.Units.Inverse()
-	}
 	column := make([]float64, q)
 	for j := range n {
 		clear(l.s)
@@ -40,9 +37,7 @@ func newResponseLaw(obs *model.Observation, all law) *responseLaw {
 
 // take writes the sums that have noise of those in s, of n rows, which it spends.
 func (l *responseLaw) take(dst []float64, n float64) {
-	if l.from != nil {
-		l.from.Common(l.s, l.s, n)
-	}
+	l.from.Common(l.s, l.s, n)
 	for i, e := range l.of.Entries {
 		dst[i] = e.Value(l.s, n)
 	}

@@ -206,9 +206,6 @@ func (p *Problem) linked() error {
 		return fmt.Errorf("family %s takes releases of rows of their own: of the same rows infer from one", f)
 	}
 	for j, r := range p.Releases {
-		if r.LevelsAreOfResponse() && len(p.Releases) > 1 {
-			return siteError(j, len(p.Releases), fmt.Errorf("sums by the levels of the response %q are inferred from one release: infer each by itself", r.Schema.Response.Name))
-		}
 		if err := f.Accepts(r); err != nil {
 			return siteError(j, len(p.Releases), err)
 		}

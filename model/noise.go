@@ -107,22 +107,43 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 
 // ofResponse is LogDensity of sums by the levels of the response, s in their units.
 func (f *Noise) ofResponse(slope, s []float64) (logp float64) {
-	f.makeTold(s)
+	f.Made(s)
 	for i := range f.obs.Told.Parts {
 		logp += f.Part(f.byTold, f.told, i)
+	}
+	f.PullMade(slope)
+	return logp
+}
+
+// Made takes statistics, and returns what has noise: themselves, or the sums by the levels of the response that they make.
+func (f *Noise) Made(s []float64) []float64 {
+	if f.told == nil {
+		return s
+	}
+	for i, e := range f.obs.Told.Response.Entries {
+		f.told[i] = e.Value(s, f.obs.N)
+	}
+	return f.told
+}
+
+// ByMade is the slope in what has noise, of which PullMade writes that in statistics.
+func (f *Noise) ByMade(slope []float64) []float64 {
+	if f.told == nil {
+		return slope
+	}
+	return f.byTold
+}
+
+// PullMade is of statistics that have noise themselves the slope as it is.
+func (f *Noise) PullMade(slope []float64) {
+	if f.told == nil {
+		return
 	}
 	clear(slope)
 	for i, e := range f.obs.Told.Response.Entries {
 		for k, at := range e.At {
 			slope[at] += e.Weight[k] * f.byTold[i]
 		}
-	}
-	return logp
-}
-
-func (f *Noise) makeTold(s []float64) {
-	for i, e := range f.obs.Told.Response.Entries {
-		f.told[i] = e.Value(s, f.obs.N)
 	}
 }
 
@@ -203,11 +224,7 @@ func (f *Noise) Reach(s []float64) {
 	for _, m := range f.each {
 		m.Reach(s)
 	}
-	if f.told != nil {
-		f.makeTold(s)
-		s = f.told
-	}
-	for i, v := range s {
+	for i, v := range f.Made(s) {
 		f.reach[i] = leastReach + math.Abs(f.z[i]-v)*f.per[i]
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -151,6 +152,14 @@ type Site struct {
 	Upper float64 // bound of the response, in the data's units
 }
 
+// Noisy is the map from common units to those of the statistics that noise is on, or that what has noise is made of.
+func (s *Site) Noisy() *Units {
+	if s.Told != nil && s.Told.Response != nil {
+		return s.Units.In(s.Told.Response.Frame)
+	}
+	return s.Units
+}
+
 // Linear is an error where the response has a law of its own, for methods that have the normal
 // one alone.
 func (p *Problem) Linear(method string) error {
@@ -200,8 +209,8 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 		if err := p.linked(); err != nil {
 			return nil, err
 		}
-	} else if r := p.Releases[0]; r.LevelsAreOfResponse() {
-		return nil, fmt.Errorf("the sums of this release are by the levels of its response: say --family binomial or probit; a line of another column has %q among its covariates, by --formula", r.Schema.Response.Name)
+	} else if j := slices.IndexFunc(p.Releases, (*release.Release).LevelsAreOfResponse); j >= 0 {
+		return nil, siteError(j, len(p.Releases), fmt.Errorf("the sums of this release are by the levels of its response: say --family binomial or probit; a line of another column has %q among its covariates, by --formula", p.Releases[j].Schema.Response.Name))
 	}
 	if p.Prior.Linked != (p.Family != Normal) {
 		return nil, errors.New("model: the prior of a family is on its link's scale, and that of a line is not: Family.DefaultPrior makes either")

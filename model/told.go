@@ -27,9 +27,9 @@ type Told struct {
 
 // ToldOfResponse is what Told has where the factor is the response, which is the last column then.
 type ToldOfResponse struct {
-	Entries    []release.Combination // Z of canonical statistics in Units
-	Units      *Units                // from scaled ones to those of the frame; nil: they are the same
-	Statistics []float64             // z in Units
+	Entries    []release.Combination // Z of canonical statistics in Frame
+	Frame      *release.Frame        // nil: the box
+	Statistics []float64             // z in Frame
 }
 
 // observeResponse makes o, as sums by the levels of a covariate are read, that of a release by those of its
@@ -37,7 +37,7 @@ type ToldOfResponse struct {
 func (o *Observation) observeResponse(r *release.Release) {
 	t := &ToldOfResponse{Entries: r.MeasuredOfResponse(), Statistics: r.Statistics.Vector()}
 	if r.Frame != nil {
-		t.Units = Identity(r.Dim()).In(r.Frame.Before(1))
+		t.Frame = r.Frame.Before(1)
 	}
 	o.Told.Response, o.Z, o.Scale, o.Frame = t, r.Scaled(), r.ScaledSD(), nil
 	for i := range o.Scale {

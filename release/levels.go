@@ -265,11 +265,11 @@ func levelsOf(d *schema.Design, factor string) []string {
 }
 
 // SameFactor reports why the sums of a release by levels, or of none, are not joined with those of the first: the
-// columns of a factor stand first where it has the levels.
+// columns of a factor stand first where it has the levels. Levels of the response are joined with none.
 func (r *Release) SameFactor(first *Release) error {
 	by := func(r *Release) string {
-		if r.Levels == nil {
-			return "are not by levels"
+		if r.Levels == nil || r.LevelsAreOfResponse() {
+			return "are not by the levels of a covariate"
 		}
 		return fmt.Sprintf("are by the levels of %q", r.Levels.Factor)
 	}

@@ -174,9 +174,14 @@ func TestFamilyInSteps(t *testing.T) {
 	command("show", "pums.release.json", "--plot", "r.png").finished(t)
 	again := command(append([]string{"release", "pums.csv", "-o", "s.json", "--by-level", "married"}, order...)...).finished(t)
 	again.says(t, "next: dpreg infer s.json --family binomial")
-	if r := command(append([]string{"infer", "s.json", "--family", "binomial"}, brief...)...).says(t, "inferred from one release"); r.code != misused {
-		t.Errorf("two releases: exit code %d", r.code)
+	command("release", "pums.csv", "-o", "one.json", "--eps", "10", "--formula", "married ~ age + educ + income", "--no-ledger", "--steps", "1").finished(t)
+	joint := command(append([]string{"infer", "one.json", "s.json", "--family", "binomial", "--save", "d", "--report", "r.html"}, brief...)...).finished(t)
+	if !strings.Contains(joint.stdout, "complete pooling, separate covariates") || !strings.Contains(read(t, "d/summary.json"), `"name": "s.json"`) {
+		t.Errorf("of three releases it says\n%s", joint.stdout)
 	}
+	write(t, "new.csv", "age,educ,income\n20,8,0\n")
+	command("predict", "--draws", "d", "new.csv").finished(t)
+	command(append([]string{"infer", "one.json"}, brief...)...).says(t, "pums.release.json: the sums of this release are by the levels of its response")
 }
 
 // TestFamilyByLevel fits by the levels of a factor, from one look, and infers, checks, predicts and plans.

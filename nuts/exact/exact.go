@@ -95,5 +95,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 
 // leveled tells whether a release has sums by the levels of a factor among the covariates.
 func leveled(t *model.Joint) bool {
-	return slices.ContainsFunc(t.Sites, func(s *model.Site) bool { return s.Told != nil && s.Told.Response == nil })
+	return slices.ContainsFunc(t.Sites, byFactor)
 }
+
+func byFactor(s *model.Site) bool { return s.Told != nil && s.Told.Response == nil }

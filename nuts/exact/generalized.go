@@ -49,11 +49,15 @@ func knowing(site *model.Site) *model.Site {
 	if !obs.Count.Latent() {
 		obs.Z[len(obs.Z)-1] = obs.N
 	}
-	if obs.Told != nil && obs.Told.Response == nil {
+	switch {
+	case byFactor(site):
 		told := *obs.Told
 		told.Scale = slices.Clone(told.Scale)
 		told.Scale[len(told.Scale)-1] = math.Inf(1)
 		obs.Told = &told
+	case obs.Told != nil: // it has no noise, and starts are as if it had that of Σy
+		obs.Scale = slices.Clone(obs.Scale)
+		obs.Scale[len(obs.Scale)-1] = obs.Scale[obs.Shape.P]
 	}
 	return &model.Site{Observation: &obs, Units: site.Units, Upper: site.Upper}
 }
@@ -70,8 +74,8 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 		for j := range f.x.columns.r {
 			f.x.columns.r[j] = math.Sqrt(obs.Variance(release.Index(m, j, j))) / obs.N
 		}
-		if told.Response.Units != nil {
-			f.noisy = newView(f.statistics, told.Response.Units)
+		if told.Response.Frame != nil {
+			f.noisy = newView(f.statistics, site.Noisy())
 		}
 	}
 	f.rows = newRowCount(obs, f.noise)

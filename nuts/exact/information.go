@@ -64,9 +64,15 @@ func variance(kind release.Kind, scale, residual float64) float64 {
 	return scale * math.Max(scale, math.Abs(residual))
 }
 
-func (s *spoke) noised() []float64 { return s.noisy.slope }
+func (s *spoke) noised() []float64 { return s.noise.ByMade(s.noisy.slope) }
 
-func (s *spoke) variance(i int) float64 { return variance(s.Kind, s.Scale[i], s.Z[i]-s.noisy.s[i]) }
+func (s *spoke) variance(i int) float64 {
+	z, scale := s.Z, s.Scale
+	if s.Told != nil {
+		z, scale = s.Told.Z, s.Told.Scale
+	}
+	return variance(s.Kind, scale[i], z[i]-s.made[i])
+}
 
 // addOuter adds uvᵀ.
 func addOuter(dst, u, v []float64) {

@@ -64,7 +64,7 @@ func newJoint(t *model.Joint) *joint {
 }
 
 func newPart(t *model.Joint, j int, hub *model.Hub) part {
-	if t.Sites[j].Told != nil {
+	if byFactor(t.Sites[j]) {
 		return newLevelSpoke(t, j, hub)
 	}
 	return newSpoke(t, j, hub)

@@ -25,6 +25,9 @@ type linkedSites struct {
 	scales         []float64
 	kinds          []release.Kind
 	shared, latent bool
+	wider          float64    // that boxes are
+	byResponse     []bool     // sums are by the levels of the response, but for Laplace noise in a frame; nil: of none
+	t              *testing.T // where some are
 }
 
 // draw draws the parameters from the prior, and the problem with its truth in the order of its names;
@@ -45,7 +48,7 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 		common := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
 		box := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
 		for i := range c.shape.P {
-			box.Centre[i], box.Half[i] = 0.1*float64(j), 1+0.3*float64(j-i)
+			box.Centre[i], box.Half[i] = 0.1*float64(j), 1+c.wider+0.3*float64(j-i)
 		}
 		count, rows := model.Count{}, n
 		if c.latent {
@@ -54,7 +57,12 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 			count.Noisy = float64(rows) + math.Round(model.RandNoise(c.kinds[j], count.Scale, rng))
 			counts = append(counts, float64(rows)+rng.Float64()-0.5)
 		}
-		obs := observeBox(own, c.shape, rows, c.scales[j], c.of, c.kinds[j], box, rng)
+		var obs *model.Observation
+		if own = ofBox(own, c.shape, box); c.byResponse != nil && c.byResponse[j] {
+			obs = observeByResponse(c.t, sumsOfRows(own, c.shape, rows, c.of, rng), c.shape, rows, c.scales[j], c.kinds[j], c.kinds[j] != release.Laplace, rng)
+		} else {
+			obs = observeRows(own, c.shape, rows, c.scales[j], c.of, c.kinds[j], rng)
+		}
 		obs.N, obs.Count = float64(n), count
 		t.Sites = append(t.Sites, &model.Site{Observation: obs, Units: model.UnitsBetween(common, box), Upper: c.of.most})
 	}
@@ -66,8 +74,8 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 	return t, append(row[:at], counts...)
 }
 
-// observeBox is observeRows with rows in the units of a box.
-func observeBox(x *model.Params, s model.Shape, n int, scale float64, of testFamily, kind release.Kind, box schema.Frame, rng *rand.Rand) *model.Observation {
+// ofBox are parameters in the units of a box.
+func ofBox(x *model.Params, s model.Shape, box schema.Frame) *model.Params {
 	inBox := model.NewParams(s)
 	inBox.Copy(x)
 	first := s.Q() - s.P
@@ -81,7 +89,7 @@ func observeBox(x *model.Params, s model.Shape, n int, scale float64, of testFam
 			inBox.Tau[i*s.P+k] = x.Tau[i*s.P+k] / (box.Half[i] * box.Half[k])
 		}
 	}
-	return observeRows(inBox, s, n, scale, of, kind, rng)
+	return inBox
 }
 
 // linkedCustodians are three, of unequal noise.
@@ -102,35 +110,43 @@ func TestJointFamilyGradient(t *testing.T) {
 			for _, latent := range []bool{false, true} {
 				c := linkedCustodians(name, 2, shared, latent)
 				c.shape.Intercept, c.kinds[0] = !latent || shared, release.Gaussian
-				prior := linkPrior(c.shape)
-				problem, _ := c.draw(prior, rng)
-				f := newJoint(problem)
-				y := make([]float64, f.Dim())
-				for tries := 0; !f.start(problem, y, rng); tries++ {
-					if tries == mostStarts {
-						t.Fatal("no start")
-					}
-				}
-				grad := make([]float64, len(y))
-				f.Reach(y)
-				if _, err := f.LogDensity(grad, y); err != nil {
-					t.Fatal(err)
-				}
-				unused := make([]float64, len(y))
-				want := fd.Gradient(nil, func(y []float64) float64 {
-					v, err := f.LogDensity(unused, y)
-					if err != nil {
-						return math.NaN()
-					}
-					return v
-				}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
-				for i, g := range grad {
-					if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-						t.Errorf("%s shared=%t latent=%t: slope %d of %d (hub %d, blocks %v) is %v, differences %v", name, shared, latent, i, len(y), f.at[0], f.blocks(), g, want[i])
-					}
-				}
+				c.checkGradient(t, fmt.Sprintf("%s shared=%t latent=%t", name, shared, latent), rng)
 			}
 		}
+	}
+}
+
+// checkGradient compares slopes at a start with differences, and lets none allocate.
+func (c linkedSites) checkGradient(t *testing.T, name string, rng *rand.Rand) {
+	t.Helper()
+	problem, _ := c.draw(linkPrior(c.shape), rng)
+	f := newJoint(problem)
+	y := make([]float64, f.Dim())
+	for tries := 0; !f.start(problem, y, rng); tries++ {
+		if tries == mostStarts {
+			t.Fatal("no start")
+		}
+	}
+	grad := make([]float64, len(y))
+	f.Reach(y)
+	if _, err := f.LogDensity(grad, y); err != nil {
+		t.Fatal(err)
+	}
+	unused := make([]float64, len(y))
+	want := fd.Gradient(nil, func(y []float64) float64 {
+		v, err := f.LogDensity(unused, y)
+		if err != nil {
+			return math.NaN()
+		}
+		return v
+	}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+	for i, g := range grad {
+		if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
+			t.Errorf("%s: slope %d of %d (hub %d, blocks %v) is %v, differences %v", name, i, len(y), f.at[0], f.blocks(), g, want[i])
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { f.LogDensity(grad, y) }); n > 0 {
+		t.Errorf("%s: an evaluation allocates %v times", name, n)
 	}
 }
 

@@ -57,9 +57,9 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: model.NewConditional(p),
 		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
 	l.n = n
-	z, r, units := obs.Z, 0.5*resolution(obs, n), (*model.Units)(nil)
+	z, r := obs.Z, 0.5*resolution(obs, n)
 	if told := obs.Told; told != nil { // a sum of xy is one within a level less that within the other
-		z, r, units = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n, told.Response.Units
+		z, r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n
 	}
 	l.per, l.own = 1/(r*r), l.told
 	for j := range p {
@@ -72,12 +72,12 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
 	l.rate *= l.rate
 	l.begin(z, y, noise, r)
-	if units != nil {
+	if obs.Told != nil && obs.Told.Response.Frame != nil {
 		l.own = vec()
 		for j := range p {
 			l.own[j] = obs.Z[release.Index(m, j, p)] / n
 		}
-		l.turn(units)
+		l.turn(site.Noisy())
 	}
 	return l
 }

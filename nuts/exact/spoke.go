@@ -19,7 +19,8 @@ import (
 //	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y,
 //
 // θ and σ of the hub, or where pooling is partial the release's own; where y is of a family see
-// sumsOfY.
+// sumsOfY. Sums by the levels of such a y, ½Σ(1 ± y)x of y = ±1, are linear in s: of a release by these
+// the noise alone has another law given s (model.Noise.Made), in a frame of x.
 //
 // Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
 // the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
@@ -36,6 +37,7 @@ type spoke struct {
 	noisy     *view    // in the release's
 	x         *rowsOfX // nil where covariates are shared
 	noise     *model.Noise
+	made      []float64 // what has noise
 	rows      *rowCount
 	family    *sumsOfY // nil of a normal response
 	from, end int      // the first Bartlett row, 0 or p, and behind the last
@@ -53,7 +55,7 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 	vec := func(n int) []float64 { return make([]float64, n) }
 	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j), end: m,
 		f: vec(m), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
-	s.noisy = newView(s.statistics, s.Units)
+	s.noisy = newView(s.statistics, s.Noisy())
 	s.rows = newRowCount(s.Observation, s.noise)
 	if t.Family != model.Normal {
 		s.end, s.family = s.p, newSumsOfY(familyOf(t.Family, s.Upper), s.p)
@@ -123,6 +125,7 @@ func (s *spoke) set(x []float64) bool {
 	s.spread()
 	s.noisy.see(s.statistics)
 	s.noisy.vector(s.noisy.s)
+	s.made = s.noise.Made(s.noisy.s)
 	return s.ok
 }
 

@@ -21,6 +21,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	s.noisy.clear()
+	s.noise.PullMade(s.noisy.slope)
 	byN := s.noisy.pullNoise(s.noisy.gMean, s.noisy.e)
 	if s.family != nil {
 		s.noisy.knowSquare(s.noisy.gMean, s.noisy.e)
