@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -80,8 +81,8 @@ func parseBound(item string) (Column, error) {
 }
 
 // ParseLevels reads texts of the form NAME=LEVEL,LEVEL, …, such as "colour=red,green": a factor
-// each, its public levels, the baseline first. The first "=" ends the name; a name with one, or a
-// level with a comma, needs a schema file.
+// each, its public levels, the baseline first. The first "=" ends the name; a name with one needs
+// a schema file. A level with a comma stands in quotes, as in a CSV file.
 //
 // Errors name the text: another form, fewer than two levels, a level or a name that stands twice.
 func ParseLevels(texts ...string) (Bounds, error) {
@@ -92,7 +93,10 @@ func ParseLevels(texts ...string) (Bounds, error) {
 			return nil, fmt.Errorf("levels %q: want NAME=LEVEL,LEVEL, as in colour=red,green", text)
 		}
 		c := Column{Name: strings.TrimSpace(name), Type: typeString}
-		for level := range strings.SplitSeq(list, ",") {
+		fields := csv.NewReader(strings.NewReader(list))
+		fields.LazyQuotes, fields.TrimLeadingSpace = true, true
+		levels, _ := fields.Read() // its one error is that there is none
+		for _, level := range levels {
 			c.Levels = append(c.Levels, strings.TrimSpace(level))
 		}
 		err := cmp.Or(checkTyped(c.Name), checkLevels(c.Levels))

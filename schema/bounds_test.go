@@ -3,6 +3,7 @@ package schema
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -70,4 +71,19 @@ func FuzzParseNumber(f *testing.F) {
 			t.Fatalf("%v is read back as %v, error %v", v, again, err)
 		}
 	})
+}
+
+func TestLevelsInQuotes(t *testing.T) {
+	for list, want := range map[string][]string{
+		`north, south,"west, new"`: {"north", "south", "west, new"},
+		`2" pipe,"4"" pipe"`:       {`2" pipe`, `4" pipe`},
+		`low , high`:               {"low", "high"},
+	} {
+		if b, err := ParseLevels("c=" + list); err != nil || !slices.Equal(b[0].Levels, want) {
+			t.Errorf("%s: %v, %v", list, b, err)
+		}
+	}
+	if _, err := ParseLevels("c="); err == nil {
+		t.Error("no level was taken")
+	}
 }
