@@ -205,20 +205,28 @@ const Auto release.Kind = "auto"
 // columns and δ far below ε, Gaussian noise for many, since an L2 sensitivity grows as m and
 // an L1 sensitivity as m². Errors: those of Calibrate.
 func Choose(m int, moments bool, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
+		c, err := CalibrateAll(m, moments, pr, noise, Exact)
+		return c.Statistics, err
+	})
+}
+
+// choose is Choose of noise that is calibrated so.
+func choose(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
 	pure := pr
 	pure.Delta = 0
-	laplace, err := CalibrateAll(m, moments, pure, release.Laplace, Exact)
+	laplace, err := calibrate(pure, release.Laplace)
 	if err != nil {
 		return "", 0, err
 	}
 	if pr.Delta == 0 {
 		return release.Laplace, math.Inf(1), nil
 	}
-	gaussian, err := CalibrateAll(m, moments, pr, release.Gaussian, Exact)
+	gaussian, err := calibrate(pr, release.Gaussian)
 	if err != nil {
 		return "", 0, err
 	}
-	factor = math.Sqrt2 * laplace.Statistics.Scale / gaussian.Statistics.Scale
+	factor = math.Sqrt2 * laplace.Scale / gaussian.Scale
 	if factor > 1 {
 		return release.Gaussian, factor, nil
 	}

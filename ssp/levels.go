@@ -3,7 +3,6 @@ package ssp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/big"
 
 	"github.com/dpreg/dpreg/internal/number"
@@ -15,16 +14,6 @@ import (
 // CalibrateLevels is Calibrate of a release of sums by the levels of a factor of k dummies among m
 // columns, to release.LevelSensitivity.
 func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.Noise, error) {
-	if noise == Auto {
-		kind, _, err := ChooseLevels(m, k, pr)
-		if err != nil {
-			return release.Noise{}, err
-		}
-		noise = kind
-	}
-	if noise == release.Laplace {
-		pr.Delta = 0
-	}
 	if err := checkPrivacy(pr, noise); err != nil {
 		return release.Noise{}, err
 	}
@@ -36,18 +25,10 @@ func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.
 }
 
 // ChooseLevels is Choose of such a release.
-func ChooseLevels(m, k int, pr release.Privacy) (better release.Kind, factor float64, err error) {
-	pure := pr
-	pure.Delta = 0
-	laplace, err := CalibrateLevels(m, k, pure, release.Laplace)
-	if err != nil || pr.Delta == 0 {
-		return release.Laplace, 1, err
-	}
-	gaussian, err := CalibrateLevels(m, k, pr, release.Gaussian)
-	if factor = laplace.SD() / gaussian.SD(); factor > 1 {
-		return release.Gaussian, factor, err
-	}
-	return release.Laplace, 1 / factor, err
+func ChooseLevels(m, k int, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
+		return CalibrateLevels(m, k, pr, noise)
+	})
 }
 
 // PublishLevels is Publish, with the exact sensitivity, of sums by the levels of a factor, whose
@@ -68,9 +49,6 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if err != nil {
 		return nil, err
 	}
-	if stated.Kind == release.Laplace {
-		pr.Delta = 0
-	}
 	z, err := s.byLevels(k, pr.Neighbours)
 	if err != nil {
 		return nil, err
@@ -88,10 +66,7 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 		r.N = s.N
 	}
 	r.TakeLevels(factor, k, nil, toScaled(z, 2*LatticeBits))
-	if err := r.Validate(); err != nil {
-		return nil, fmt.Errorf("the release is not valid: %w", err)
-	}
-	return r, ctx.Err()
+	return valid(ctx, r)
 }
 
 // byLevels are the sums of release.Combinations of a factor whose k dummies are the first columns, as

@@ -106,13 +106,15 @@ func publish(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema
 			return nil, err
 		}
 	}
+	return valid(ctx, r)
+}
+
+// valid is a release that was made, unless nobody waits for it any more.
+func valid(ctx context.Context, r *release.Release) (*release.Release, error) {
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("the release is not valid: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, ctx.Err()
 }
 
 // publishedCount returns the number of rows as it is published and the scale of
