@@ -53,14 +53,12 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated, 2*LatticeBits)
-	if err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	drawn.AddNoise(z, e)
+	if err := addNoise(noise, []part{{z, stated.Scale, 2 * LatticeBits}}, e); err != nil {
+		return nil, err
+	}
 	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr, Noise: stated}
 	if pr.Neighbours == release.ReplaceOne {
 		r.N = s.N

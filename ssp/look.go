@@ -219,9 +219,8 @@ func (b Budget) count(n int64, scale float64, f *release.Frame, share float64, e
 			return 0, 0, err
 		}
 	}
-	z := big.NewInt(n)
-	err = addNoise(kind, []part{{[]*big.Int{z}, noise, 0}}, e)
-	return saturated(z), noise, err
+	noisy, err = noisyCount(n, kind, noise, e)
+	return noisy, noise, err
 }
 
 // integers are the sums in canonical order, as multiples of 4^b·2⁻⁴⁰ in the frame, b as of

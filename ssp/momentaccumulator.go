@@ -130,15 +130,13 @@ func (a MomentAccumulator) Format(f fmt.State, _ rune) {
 
 // noised are the moments with the noise of c: those of degree 3 and 4, or all.
 func (a *MomentAccumulator) noised(s *Statistics, c Calibration, e *mechanisms.Entropy) (*release.Moments, error) {
-	drawn, err := mechanism(c.Moments, momentBits)
-	if err != nil {
-		return nil, err
-	}
 	z, least := a.BigInts(), leastSummed
 	if !c.Together {
 		z, least = slices.Concat(a.low(s), z), 1
 	}
-	drawn.AddNoise(z, e)
+	if err := addNoise(c.Moments.Kind, []part{{z, c.Moments.Scale, momentBits}}, e); err != nil {
+		return nil, err
+	}
 	return &release.Moments{
 		Noise:     c.Moments,
 		Exponents: release.MomentExponents(a.p, least),

@@ -78,29 +78,21 @@ func publish(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated.Statistics, 2*LatticeBits)
-	if err != nil {
-		return nil, err
-	}
-	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated.Statistics, e)
-	if err != nil {
-		return nil, err
+	r := &release.Release{Format: release.Format, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr, N: s.N, Noise: stated.Statistics}
+	if pr.Neighbours == release.AddRemove {
+		r.NNoise = r.Noise.Scale
+		if r.N, err = noisyCount(s.N, noise, r.NNoise, e); err != nil {
+			return nil, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	z := s.BigInts()
-	drawn.AddNoise(z, e)
-	r := &release.Release{
-		Format:     release.Format,
-		Simulated:  simulated,
-		Schema:     copyDesign(d),
-		Privacy:    &pr,
-		N:          count,
-		NNoise:     countScale,
-		Noise:      stated.Statistics,
-		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
+	if err := addNoise(noise, []part{{z, r.Noise.Scale, 2 * LatticeBits}}, e); err != nil {
+		return nil, err
 	}
+	r.Statistics = release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits))
 	if x != nil {
 		if r.Moments, err = x.noised(s, stated, e); err != nil {
 			return nil, err
@@ -117,35 +109,22 @@ func valid(ctx context.Context, r *release.Release) (*release.Release, error) {
 	return r, ctx.Err()
 }
 
-// publishedCount returns the number of rows as it is published and the scale of
-// the noise on it, 0 where it is public.
-func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mechanisms.Entropy) (int64, float64, error) {
-	if nb != release.AddRemove {
-		return n, 0, nil
-	}
-	drawn, err := mechanism(stated, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	z := []*big.Int{big.NewInt(n)}
-	drawn.AddNoise(z, e)
-	return z[0].Int64(), stated.Scale, nil
+// noisyCount is a count with noise on the integers.
+func noisyCount(n int64, kind release.Kind, scale float64, e *mechanisms.Entropy) (int64, error) {
+	z := big.NewInt(n)
+	err := addNoise(kind, []part{{[]*big.Int{z}, scale, 0}}, e)
+	return saturated(z), err
 }
 
 // PublishCount returns a count with discrete Laplace noise of the scale that is the second result:
 // epsilon-differentially private where neighbours differ by 1 in it. Each call spends epsilon again.
-func PublishCount(n int64, epsilon float64, e *mechanisms.Entropy) (int64, float64, error) {
+func PublishCount(n int64, epsilon float64, e *mechanisms.Entropy) (noisy int64, scale float64, err error) {
 	if err := CheckEpsilon(epsilon); err != nil {
 		return 0, 0, err
 	}
-	noise := laplaceNoise(big.NewRat(1, 1), number.Decimal(epsilon))
-	drawn, err := mechanism(noise, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	z := []*big.Int{big.NewInt(n)}
-	drawn.AddNoise(z, e)
-	return saturated(z[0]), noise.Scale, nil
+	scale = laplaceNoise(big.NewRat(1, 1), number.Decimal(epsilon)).Scale
+	noisy, err = noisyCount(n, release.Laplace, scale, e)
+	return noisy, scale, err
 }
 
 // An error for want of rows would tell add-remove neighbours apart.
