@@ -110,6 +110,13 @@ func TestPredictForCustodian(t *testing.T) {
 	if got, want := of(d, 1), of(first, 0); got != want {
 		t.Errorf("the first custodian: %+v, from its coefficients alone %+v", got, want)
 	}
+	common, err := predict.New(d, design, dpreg.Original, predict.Options{Common: true})
+	must(t, err)
+	got, err := common.Predict([]float64{2003, 0.2})
+	must(t, err)
+	if want := of(d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src) }), 0); got != want {
+		t.Errorf("the common regression: %+v, from its coefficients alone %+v", got, want)
+	}
 	if of(d, 1) == of(d, 2) {
 		t.Error("both custodians have one prediction")
 	}

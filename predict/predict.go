@@ -23,6 +23,9 @@ type Options struct {
 	// Custodian is, where several custodians are pooled partially, the number from 1
 	// of the one to whose rows predictions are for; 0 is a new one.
 	Custodian int
+	// Common asks for the regression about which custodians' lie in place of a new one's: parts of one dealing of rows
+	// differ by chance, and new rows are like those of all.
+	Common bool
 	// Family is that of the fit: predictions are of the probability of 1, or of a count's rate.
 	Family model.Family
 }
@@ -77,7 +80,7 @@ type Predictor struct {
 
 // Of prepares predictions from a fit. Errors: a level outside (0, 1).
 func Of(f *dpreg.Fit, o Options) (*Predictor, error) {
-	o.Family = f.Family
+	o.Family, o.Common = f.Family, o.Common || f.OneDealing()
 	return New(f.StanDraws(dpreg.Scaled), f.Design, dpreg.Scaled, o)
 }
 
@@ -106,7 +109,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 	}
 	p := &Predictor{frame: o.Family.Design(design).Frame(), design: design, level: o.Level, mean: o.Mean, family: o.Family}
 	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}}
-	names, pooled, err := s.names(o.Custodian)
+	names, pooled, err := s.names(o.Custodian, o.Common)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +262,9 @@ type source struct {
 }
 
 // names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
-// custodian of several that are pooled partially, the whole of Ω, and υ. Draws of earlier
+// custodian of several that are pooled partially, the whole of Ω, and υ unless it is what is common. Draws of earlier
 // versions, in which all custodians had one σ², have neither υ nor σ_j.
-func (s *source) names(custodian int) (names []string, pooled bool, err error) {
+func (s *source) names(custodian int, common bool) (names []string, pooled bool, err error) {
 	q := s.shape.Q()
 	first := s.shape.First()
 	names = s.shape.RegressionNames()
@@ -281,6 +284,8 @@ func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 		if own := (model.Parameter{Kind: model.SigmaAt, Custodian: custodian}).Name(); s.draws.Index(own) >= 0 {
 			names[q] = own
 		}
+		return names, false, nil
+	case common:
 		return names, false, nil
 	case pooled:
 		for k := range q {

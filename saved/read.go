@@ -66,6 +66,15 @@ func (r *Run) Names() (names []string) {
 	return names
 }
 
+// OneDealing tells whether the custodians are parts that rows were dealt to.
+func (r *Run) OneDealing() bool {
+	var all []*release.Release
+	for _, c := range r.Custodians {
+		all = append(all, c.Release)
+	}
+	return release.OneDealing(all...)
+}
+
 // releases are draws-release.json or draws-release-1.json and so on; nil where
 // there are none.
 func (d Dir) releases() []string {

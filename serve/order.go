@@ -28,6 +28,14 @@ type form struct {
 // sharings are what several releases may share, by what the page calls it.
 var sharings = []choice{{"complete", "One regression of all"}, {"partial", "A regression of each, about a common one"}, {"same rows", "They are of the same rows"}}
 
+// usual is what several releases share by default, as dpreg infer has it: parts of one dealing have a regression each.
+func usual(all []*release.Release) string {
+	if len(all) > 1 && release.OneDealing(all...) {
+		return sharings[1].Value
+	}
+	return sharings[0].Value
+}
+
 // choice is one of several values, as a page shows it.
 type choice struct{ Value, Label string }
 
@@ -40,7 +48,16 @@ func read(v url.Values) *form {
 // first is the form before anything is typed: the model of the first release.
 func (s *Server) first() *form {
 	d := &s.sources[0].Release.Schema
-	f := &form{Releases: []string{"0"}, Response: d.Response.Name, Intercept: d.Intercept, Method: dpreg.Auto, Sharing: sharings[0].Value, Seed: "0"}
+	f := &form{Releases: []string{"0"}, Response: d.Response.Name, Intercept: d.Intercept, Method: dpreg.Auto, Seed: "0"}
+	var all []*release.Release
+	for _, source := range s.sources {
+		all = append(all, source.Release)
+	}
+	if f.Sharing = usual(all); f.Sharing == sharings[1].Value {
+		for i := range all[1:] {
+			f.Releases = append(f.Releases, strconv.Itoa(i+1))
+		}
+	}
 	for _, c := range d.Covariates {
 		f.Covariates = append(f.Covariates, offered(c))
 	}
@@ -120,6 +137,10 @@ func (s *Server) order(f *form) (*order, error) {
 	}
 	flag("family", f.Family, "")
 	flag("method", f.Method, dpreg.Auto)
+	var releases []*release.Release
+	for _, c := range custodians {
+		releases = append(releases, c.Release)
+	}
 	if len(custodians) > 1 {
 		switch f.Sharing {
 		case "same rows":
@@ -127,7 +148,7 @@ func (s *Server) order(f *form) (*order, error) {
 			infer = append(infer, "--same-rows")
 		default:
 			o.options.Pooling = f.Sharing
-			flag("pooling", f.Sharing, "complete")
+			flag("pooling", f.Sharing, usual(releases))
 		}
 	}
 	if o.options.Plan.Seed, err = strconv.ParseUint(f.Seed, 10, 64); err != nil {
@@ -145,10 +166,6 @@ func (s *Server) order(f *form) (*order, error) {
 	}
 	if f.Shrink {
 		infer = append(infer, "--shrink")
-	}
-	var releases []*release.Release
-	for _, c := range custodians {
-		releases = append(releases, c.Release)
 	}
 	if o.options.Prior, err = prior.For(design, "", releases...); err != nil {
 		return nil, err

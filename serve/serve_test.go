@@ -305,3 +305,25 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("a port was taken twice")
 	}
 }
+
+// Parts of one dealing are picked together, with a regression of each; another choice stands in the command.
+func TestParts(t *testing.T) {
+	part := func(number int) Source {
+		return source(t, fmt.Sprintf("%d.json", number), `"privacy"`, fmt.Sprintf(`"part": {"number": %d, "of": 2, "dealing": "0123456789abcdef0123456789abcdef"}, "privacy"`, number))
+	}
+	s := served(t, part(1), part(2))
+	first := s.first()
+	if first.Sharing != "partial" || len(first.Releases) != 2 {
+		t.Errorf("the form has %+v", first)
+	}
+	for sharing, want := range map[string]bool{"partial": false, "complete": true} {
+		first.Sharing = sharing
+		o, err := s.order(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(o.infer, "--pooling complete") != want || strings.Contains(o.infer, "partial") || o.options.Pooling != sharing {
+			t.Errorf("%s: %s, %+v", sharing, o.infer, o.options)
+		}
+	}
+}

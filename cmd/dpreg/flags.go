@@ -249,7 +249,7 @@ func (f *flags) ofModel() []declared {
 		{name: "covariates", to: &f.covariates, value: dpreg.SeparateCovariates, words: []string{dpreg.SeparateCovariates, dpreg.SharedCovariates}, usage: "of several releases, `NAME`: separate, each has a law of the covariates of its own, or shared"},
 		{name: "pooling", to: &f.pooling, value: dpreg.CompletePooling, words: []string{dpreg.CompletePooling, dpreg.PartialPooling}, usage: "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones"},
 		{name: "same-rows", to: &f.sameRows, usage: "all releases are of the same rows, and measure the same sums"},
-		{name: "custodian", to: &f.custodian, usage: "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one)"},
+		{name: "custodian", to: &f.custodian, usage: "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one; of parts, all)"},
 		{name: "along", to: &f.along, usage: "in place of NEW.csv: predict along this column, `NAME`, between its bounds, with the others at their means; --plot FILE draws it"},
 		{name: "mean", to: &f.line, usage: "the regression line and its interval, in place of a new response"},
 		{name: "what-if", to: &f.whatIf, usage: "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"},

@@ -108,7 +108,7 @@ func (f *flags) savedOr(releases []string) (*saved.Run, error) {
 // drawn draws from the posterior, unless there are draws, and says how to predict from them; unsettled
 // tells that the chains did not converge.
 func (f *flags) drawn(run *saved.Run) (o predict.Options, unsettled, err error) {
-	o = predict.Options{Level: f.level, Mean: f.line, Family: run.Family}
+	o = predict.Options{Level: f.level, Mean: f.line, Family: run.Family, Common: run.OneDealing()}
 	if o.Custodian, err = f.custodianNumber(run); err != nil || run.Draws != nil {
 		return o, nil, err
 	}
@@ -206,6 +206,8 @@ func (f *flags) sayWhose(run *saved.Run) {
 	case !f.pooled(run):
 	case f.custodian != "":
 		f.note("predicted for the custodian %s", f.custodian)
+	case run.OneDealing():
+		f.note("predicted for rows as those of all parts together, by θ and σ; --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
 	default:
 		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
 	}

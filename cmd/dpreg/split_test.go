@@ -44,6 +44,11 @@ func TestSplit(t *testing.T) {
 	if err := json.Unmarshal([]byte(all.stdout), &summary); err != nil || summary.Pooling != "partial" || strings.Contains(strings.Join(summary.Warnings, ""), "same rows") {
 		t.Errorf("%+v (%v)", summary, err)
 	}
+	infer(append(parts, "--save", "d")...).finished(t)
+	write(t, "new.csv", "educ\n9\n")
+	if r := command("predict", "--draws", "d", "--mean", "new.csv").finished(t).says(t, "rows as those of all parts"); !strings.Contains(r.stdout, "9,") {
+		t.Errorf("predictions are %s", r.stdout)
+	}
 	infer(parts[:6]...).finished(t).says(t, "warning: 6 of 10 parts")
 	infer(parts[0]).finished(t).says(t, "warning: 1 of 10 parts")
 	infer("good.json", parts[0]).finished(t).says(t, "--pooling complete takes all for custodians")
