@@ -209,9 +209,9 @@ func (p *people) again(sinks []func(rows []float64) error) error {
 	return nil
 }
 
-// sum sums what persons' rows became.
-func (s *Settled) sumPersons(ctx context.Context, workers int, scan scanner) (sums, error) {
-	if s.people.how.Rule.Kind != persons.Weight {
+// sumRows sums rows, or what those of persons became.
+func (s *Settled) sumRows(ctx context.Context, workers int, scan scanner) (sums, error) {
+	if s.people == nil || s.people.how.Rule.Kind != persons.Weight {
 		return inBox(ssp.Pass{Columns: s.dim()}.Gather(workers, s.personal(ctx, scan)))
 	}
 	g, err := s.people.group(workers, scan)

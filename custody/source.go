@@ -72,7 +72,7 @@ func (e Elsewhere) String() string { return e.Name }
 func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	switch {
 	case s.people != nil && e.Persons == nil:
-		return s.sumPersons(ctx, 1, e.scan(ctx, s))
+		return s.sumRows(ctx, 1, e.scan(ctx, s))
 	case s.people != nil || e.Sum == nil:
 		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
 	}
@@ -215,16 +215,13 @@ func (p *passes) reading(s states, do func() error) error {
 
 // sum reads the rows on all processors.
 func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
-	workers, scan := runtime.GOMAXPROCS(0), f.scan(ctx, s)
-	if s.people != nil {
-		return s.sumPersons(ctx, workers, scan)
-	}
+	scan := f.scan(ctx, s)
 	var moments *ssp.MomentAccumulator
 	if s.WithMoments {
 		moments = ssp.NewMomentAccumulator(len(s.Design.Covariates))
 		scan = beside(moments, s.dim(), scan)
 	}
-	all, err := inBox(ssp.Pass{Columns: s.dim()}.Gather(workers, scan))
+	all, err := s.sumRows(ctx, runtime.GOMAXPROCS(0), scan)
 	all.moments = moments
 	return all, err
 }
@@ -283,7 +280,7 @@ func (f Files) stale(path string) (string, error) {
 }
 
 // Scaled are rows in memory: one after another, each of as many values as the design has
-// columns, in scaled units, the response last.
+// columns, in scaled units, the response last; those of a part have who they are of behind them.
 type Scaled struct {
 	Name string
 	Rows []float64
@@ -292,7 +289,7 @@ type Scaled struct {
 func (r Scaled) String() string { return r.Name }
 
 func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
-	return inBox(r.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
+	return s.sumRows(ctx, 1, r.scan(ctx, s))
 }
 
 func (r Scaled) stale(path string) (string, error) {
@@ -300,7 +297,7 @@ func (r Scaled) stale(path string) (string, error) {
 }
 
 func (r Scaled) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	return pass.Gather(1, r.scan(ctx, s))
+	return pass.Gather(1, s.personal(ctx, r.scan(ctx, s)))
 }
 
 // responseFirst are rows of m columns with the last one first.
@@ -313,23 +310,22 @@ func responseFirst(rows []float64, m int) (out []float64) {
 
 // scan hands on the rows.
 func (r Scaled) scan(ctx context.Context, s *Settled) scanner {
-	return func(sinks ...func(rows []float64) error) error { return r.each(ctx, s, sinks[0]) }
-}
-
-func (r Scaled) each(ctx context.Context, s *Settled, sink func(rows []float64) error) error {
-	if len(r.Rows)%s.dim() != 0 {
-		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
+	return func(sinks ...func(rows []float64) error) error {
+		width := s.width()
+		if len(r.Rows)%width != 0 {
+			return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), width)
+		}
+		for some := range slices.Chunk(r.Rows, checkEvery*width) {
+			if ctx.Err() != nil {
+				break
+			}
+			if s.responds {
+				some = responseFirst(some, width)
+			}
+			if err := sinks[0](some); err != nil {
+				return Misuse(fmt.Errorf("%s: %w", r.Name, err))
+			}
+		}
+		return ctx.Err()
 	}
-	for some := range slices.Chunk(r.Rows, checkEvery*s.dim()) {
-		if ctx.Err() != nil {
-			break
-		}
-		if s.responds {
-			some = responseFirst(some, s.dim())
-		}
-		if err := sink(some); err != nil {
-			return Misuse(fmt.Errorf("%s: %w", r.Name, err))
-		}
-	}
-	return ctx.Err()
 }

@@ -1,7 +1,6 @@
 package custody
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -108,15 +106,7 @@ func (s *Settled) part(dealt []float64) *Settled {
 	if s.people != nil {
 		one.people = &people{how: s.people.how, m: s.people.m, over: s.people.over}
 	}
-	scan := func(ctx context.Context, _ *schema.Design, _ table.Options, sink func([]float64) error) error {
-		for some := range slices.Chunk(dealt, checkEvery*s.width()) {
-			if err := cmp.Or(ctx.Err(), sink(some)); err != nil {
-				return err
-			}
-		}
-		return ctx.Err()
-	}
-	one.Rows = Elsewhere{Name: s.Rows.String(), Scan: scan}
+	one.Rows = Scaled{Name: s.Rows.String(), Rows: dealt}
 	return &one
 }
 
