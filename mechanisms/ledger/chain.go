@@ -75,7 +75,7 @@ func (h *History) At(head string) (charged int, found bool) {
 
 // readEvents reads the chain after what is known and checks it: each hash, and that budget and
 // charges are those of the events, all of them, in their order.
-func (h *History) readEvents(ctx context.Context, q querier, id string, known *History) error {
+func (h *History) readEvents(ctx context.Context, q *sql.Conn, id string, known *History) error {
 	rows, err := q.QueryContext(ctx, "SELECT number, text, hash FROM event WHERE number > ? ORDER BY number", known.last)
 	if err != nil {
 		return err

@@ -204,29 +204,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A ledger that dpreg made before there were chains gets one, over what it holds.
-func TestUpgrade(t *testing.T) {
-	ctx := context.Background()
-	path := create(t, budget("1", "1e-6", Auto))
-	if _, err := open(t, path).Charge(ctx, laplace("0.4")); err != nil {
-		t.Fatal(err)
-	}
-	if err := meddle(t, path, `DROP TABLE event; DROP TABLE secret; DROP TABLE mark; DROP TRIGGER budget_stays; PRAGMA user_version = 1;
-		CREATE TRIGGER budget_stays BEFORE UPDATE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;`); err != nil {
-		t.Fatal(err)
-	}
-	var exhausted *ExhaustedError
-	for _, epsilon := range []string{"0.61", "0.6"} {
-		_, err := open(t, path).Charge(ctx, laplace(epsilon))
-		if refused := errors.As(err, &exhausted); refused != (epsilon == "0.61") {
-			t.Errorf("%s: error %v", epsilon, err)
-		}
-	}
-	if h := history(t, open(t, path)); len(h.Entries) != 2 || len(h.Events) != 4 {
-		t.Errorf("%+v", h)
-	}
-}
-
 // Two hard links are two names under which SQLite looks for what a killed run left.
 func TestHardLink(t *testing.T) {
 	path := create(t, budget("1", "0", Auto))

@@ -54,7 +54,7 @@ func (l *Ledger) Key(ctx context.Context) (k Key, err error) {
 }
 
 // differ refuses rows that are not those of the marks of q.
-func (l *Ledger) differ(ctx context.Context, q querier, data string, marks Marks) error {
+func (l *Ledger) differ(ctx context.Context, q *sql.Conn, data string, marks Marks) error {
 	var columns []string
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		var known []byte

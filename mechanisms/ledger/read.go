@@ -34,15 +34,9 @@ func (l *Ledger) since(ctx context.Context) (h *History, err error) {
 	return h, err
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // history reads what the ledger holds and checks it, from where it was read last: what was checked
 // is followed by what happened since, if its head is there.
-func (l *Ledger) history(ctx context.Context, q querier) (h *History, err error) {
+func (l *Ledger) history(ctx context.Context, q *sql.Conn) (h *History, err error) {
 	known := l.known.Load()
 	if known != nil {
 		var head string
@@ -72,7 +66,7 @@ func (l *Ledger) history(ctx context.Context, q querier) (h *History, err error)
 }
 
 // tables reads the budget, and the charges after those known.
-func (l *Ledger) tables(ctx context.Context, q querier, known *History) (*History, error) {
+func (l *Ledger) tables(ctx context.Context, q *sql.Conn, known *History) (*History, error) {
 	h := &History{Entries: slices.Clone(known.Entries)}
 	b := &h.Budget
 	var epsilon, delta string

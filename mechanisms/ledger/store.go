@@ -60,10 +60,7 @@ CREATE TABLE charge (
 CREATE TRIGGER budget_is_kept BEFORE DELETE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
 CREATE TRIGGER cost_stays BEFORE UPDATE OF number, time, release, noise, epsilon, delta, sensitivity, scale ON charge
 	BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;
-CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;` + chained
-
-// chained is what version 1 lacks.
-const chained = `
+CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;
 CREATE TABLE event (
 	number INTEGER PRIMARY KEY,
 	text   TEXT NOT NULL,
@@ -120,7 +117,7 @@ func connect(path string) (*sql.DB, error) {
 
 // Open opens a ledger. What others than its owner may do with
 // the file is taken from them. An error wraps ErrUnusable where the file is none that can
-// serve: missing, no ledger, of a later version, open to others whatever is done.
+// serve: missing, no ledger, of another version, open to others whatever is done.
 func Open(ctx context.Context, path string) (*Ledger, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -180,44 +177,10 @@ func (l *Ledger) identify(ctx context.Context) error {
 		return err
 	case id != application:
 		return unusable("%s is not a ledger of dpreg", l.path)
-	case v == 1:
-		return l.upgrade(ctx)
 	case v != version:
-		return unusable("%s is a ledger of version %d, and this dpreg knows versions up to %d only", l.path, v, version)
+		return unusable("%s is a ledger of version %d, and this dpreg knows version %d only", l.path, v, version)
 	}
 	return nil
-}
-
-// upgrade gives a ledger of version 1 what it lacks: a key, and the chain of all that it holds.
-func (l *Ledger) upgrade(ctx context.Context) error {
-	return l.patiently(ctx, func() error {
-		tx, err := l.db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		var v int
-		if err := tx.QueryRowContext(ctx, "SELECT user_version FROM pragma_user_version").Scan(&v); err != nil || v == version {
-			return err // another process did
-		}
-		h, err := l.tables(ctx, tx, new(History))
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("DROP TRIGGER IF EXISTS budget_stays; PRAGMA user_version = %d;", version)+chained); err != nil {
-			return err
-		}
-		head, err := begin(ctx, tx, h.Budget, NewKey())
-		for i := range h.Entries {
-			if err == nil {
-				head, err = chain(ctx, tx, head, h.Entries[i].event())
-			}
-		}
-		if err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
 }
 
 // Close closes the file.

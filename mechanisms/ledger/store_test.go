@@ -179,6 +179,7 @@ func TestUnusableFiles(t *testing.T) {
 		file(""):                        "not a ledger of dpreg",
 		file(strings.Repeat("age,income\n", 1e3)):                                  "no SQLite database",
 		changed("PRAGMA application_id = 1"):                                       "not a ledger of dpreg",
+		changed("PRAGMA user_version = 1"):                                         "version 1",
 		changed("PRAGMA user_version = 3"):                                         "version 3",
 		changed("DROP TRIGGER budget_stays; UPDATE budget SET epsilon = 'much'"):   "damaged",
 		changed("DROP TRIGGER budget_stays; UPDATE budget SET delta = '-1'"):       "damaged",
