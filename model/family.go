@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -155,7 +156,7 @@ func (f Family) Accepts(r *release.Release) error {
 		return nil
 	}
 	if r.Frame != nil {
-		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look, and --by-level %[2]s of a boolean %[2]q leaves it out of that (either with a new ε), or infer the normal line, without a family", f, r.Schema.Response.Name)
+		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look, and --by-level %[2]s, where that has two levels, leaves it out of that (either with a new ε), or infer the normal line, without a family", f, cmp.Or(r.Schema.Response.FactorName(), r.Schema.Response.Name))
 	}
 	if r.WithoutYY() {
 		return nil

@@ -64,7 +64,7 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 	for j := range q {
 		measured[products+release.Index(q, j, j)-q] = float64(n) / 3
 	}
-	if family != model.Normal && o.Model().Response.Name != o.ByLevel {
+	if family != model.Normal && !release.Responds(o.Model(), o.ByLevel) {
 		measured[len(measured)-1] = float64(n)
 	}
 	r := &release.Release{Format: release.FormatLevels, Simulated: true, Schema: *design, N: n, Noise: release.Noise{Kind: o.Mechanism, Scale: 1}}
@@ -75,7 +75,7 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 		r.Privacy = &o.Privacy
 	}
 	r.TakeLevels(o.ByLevel, k, nil, measured)
-	if o.Model().Response.Name == o.ByLevel {
+	if release.Responds(o.Model(), o.ByLevel) {
 		r = r.FactorLast()
 	}
 	return r

@@ -12,12 +12,12 @@ import (
 
 // LevelsAreOfResponse tells whether sums are by the levels of the response.
 func (r *Release) LevelsAreOfResponse() bool {
-	return r.Levels != nil && factorResponds(&r.Schema, r.Levels.Factor)
+	return r.Levels != nil && Responds(&r.Schema, r.Levels.Factor)
 }
 
-// factorResponds tells whether the response is the factor.
-func factorResponds(d *schema.Design, factor string) bool {
-	return d.Response.Boolean() && d.Response.Name == factor && len(d.Covariates) > 0
+// Responds tells whether the response is the factor, of two levels.
+func Responds(d *schema.Design, factor string) bool {
+	return factor != "" && d.Response.FactorName() == factor && len(levelsOf(d, factor)) <= 2 && len(d.Covariates) > 0
 }
 
 // FactorFirst returns the release whose first covariates are the columns of the factor; r itself where they are, or

@@ -56,12 +56,12 @@ type Combination struct {
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
 // there is no intercept. Where the factor is the response, the last covariate takes its place.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
-	if factorResponds(d, factor) {
+	if Responds(d, factor) {
 		d = responseFirst(d)
 	}
 	var own, others []schema.Column
 	for _, c := range d.Covariates {
-		if c.Factor == factor && factor != "" || c.Boolean() && c.Name == factor {
+		if c.FactorName() == factor && factor != "" {
 			own = append(own, c)
 		} else {
 			others = append(others, c)

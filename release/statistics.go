@@ -102,8 +102,8 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 // the result has no moments. Where Σy² is withheld, so it is from a model of the same
 // response, and the response is no covariate; a model without it withholds nothing.
 //
-// Errors: a formula that does not parse or names an unknown column, a factor as
-// the response or without the dummies that it needs; `- 1`
+// Errors: a formula that does not parse or names an unknown column, a factor of
+// more than two levels as the response or without the dummies that it needs; `- 1`
 // from a release with an intercept whose columns are not centred at 0; as a
 // covariate the response whose Σy² is withheld.
 func (r *Release) Select(formula string) (*Release, error) {
@@ -114,7 +114,7 @@ func (r *Release) Select(formula string) (*Release, error) {
 	r, responds := r.FactorFirst(), false
 	if r.Levels != nil {
 		if first, _, err := LevelsFirst(design, r.Levels.Factor); err == nil {
-			responds, design = factorResponds(design, r.Levels.Factor), first
+			responds, design = Responds(design, r.Levels.Factor), first
 		}
 	}
 	have, want := r.Schema.Columns(), design.Columns()

@@ -66,6 +66,25 @@ func TestFactorDesign(t *testing.T) {
 	}
 }
 
+func TestTwoLevelsRespond(t *testing.T) {
+	s := people(t)
+	s.Columns = append(s.Columns, Column{Name: "smokes", Type: "string", Levels: []string{"no", "yes"}})
+	want := Column{Name: "smokesyes", Lower: 0, Upper: 1, Factor: "smokes", Level: "yes"}
+	made, err := s.Design("smokes ~ .")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, formula := range []string{"smokes ~ age", "smokesyes ~ age"} {
+		d, err := made.Select(formula)
+		if err != nil || !reflect.DeepEqual(d.Response, want) || len(d.Covariates) != 1 || len(d.Factors) != 1 {
+			t.Errorf("%s: %+v, %v", formula, d, err)
+		}
+	}
+	if terms := made.Terms(); !reflect.DeepEqual(made.Response, want) || slices.Contains(terms, "smokes") || !slices.Contains(terms, "colour") {
+		t.Errorf("%+v on %q", made.Response, terms)
+	}
+}
+
 func TestFactorDesignRefuses(t *testing.T) {
 	for _, c := range []struct{ formula, want string }{
 		{"colour ~ age", `the response "colour" is categorical`},

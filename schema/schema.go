@@ -55,6 +55,14 @@ func (c Column) Binary() bool { return c.Factor != "" || c.Type == typeBoolean }
 // Boolean reports whether the column holds truth values.
 func (c Column) Boolean() bool { return c.Type == typeBoolean }
 
+// FactorName names the factor that the column is a dummy of: a truth value is its own. Empty for other columns.
+func (c Column) FactorName() string {
+	if c.Boolean() {
+		return c.Name
+	}
+	return c.Factor
+}
+
 // Bounded reports whether both bounds are known.
 func (c Column) Bounded() bool { return !math.IsNaN(c.Lower) && !math.IsNaN(c.Upper) }
 

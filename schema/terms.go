@@ -126,7 +126,14 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 		}
 		d.Response = made[0] // ParseFormula has no response of several columns
 	case v.factor(f.Response) != nil:
-		return nil, fmt.Errorf("formula: the response %q is categorical, and linear regression needs a number: name another response, as in 'y ~ .'", f.Response)
+		dummies, err := v.dummies(*v.factor(f.Response), false)
+		if err != nil {
+			return nil, err
+		}
+		if len(dummies) > 1 {
+			return nil, fmt.Errorf("formula: the response %q is categorical, of more than two levels, and regression needs a number or one of two levels: name another response, as in 'y ~ .'", f.Response)
+		}
+		d.Response = dummies[0]
 	default:
 		return nil, v.unknown(f.Response)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,6 +102,31 @@ func TestLevelsOfTheCommandLine(t *testing.T) {
 	write(t, "merged.csv", strings.ReplaceAll(text, "dark blue", "rest"))
 	same(made("other.json", append(bounds, "mixed.csv", "--levels", "colour=red,green", "--other", "rest")...),
 		made("merged.json", append(bounds, "merged.csv", "--levels", "colour=red,green,rest")...))
+}
+
+// TestWordsRespond compares a release by the levels of a response that is told in words with that of truth values.
+func TestWordsRespond(t *testing.T) {
+	workspace(t)
+	words := strings.NewReplacer("true", "yes", "FALSE", "no", ",1,", ",yes,").Replace(people()["people.csv"])
+	write(t, "people.csv", people()["people.csv"])
+	write(t, "words.csv", words)
+	bounds, made := []string{"--bounds", "age=0:100,income=0:9"}, map[string]*release.Release{}
+	for data, args := range map[string][]string{"people.csv": {"--schema", "people.json"}, "words.csv": append(bounds, "--levels", "owner=no,yes")} {
+		write(t, "people.json", people()["people.json"])
+		command(append([]string{"release", "--eps", "1e12", "--formula", "owner ~ age + income", "--by-level", "owner", "--no-ledger", "-o", "r.json", data}, args...)...).finished(t)
+		r, err := release.ReadFile("r.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[data] = r
+		if err := os.Remove("r.json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	truth, word := made["people.csv"], made["words.csv"]
+	if y := word.Schema.Response; y.Name != "owneryes" || y.Factor != "owner" || !word.LevelsAreOfResponse() || !floats.EqualApprox(truth.Measured(), word.Measured(), 1e-6) {
+		t.Errorf("%+v %v, and %v of truth values", y, word.Measured(), truth.Measured())
+	}
 }
 
 func TestWrongFactors(t *testing.T) {

@@ -88,9 +88,9 @@ func (f *flags) planned() (o plan.Options, err error) {
 		return o, err
 	}
 	if o.ByLevel = f.byLevel; f.keepsResponse(o.Design) && o.Neighbours == release.ReplaceOne {
-		o.ByLevel = o.Design.Response.Name
+		o.ByLevel = o.Design.Response.FactorName()
 	}
-	if o.ByLevel != "" && o.ByLevel != o.Design.Response.Name { // --covariate is a place among columns in its order
+	if o.ByLevel != "" && !release.Responds(o.Design, o.ByLevel) { // --covariate is a place among columns in its order
 		if o.Design, _, err = release.LevelsFirst(o.Design, o.ByLevel); err != nil {
 			return o, usagef("--by-level: %w", err)
 		}

@@ -45,7 +45,7 @@ func runRelease(f *flags, args []string) error {
 	if err := report.Statement(f.stdout(), made[0]); err != nil {
 		return err
 	}
-	f.note("next: dpreg infer %s%s", whereOf(order), map[bool]string{true: " --family binomial"}[order.Model().Response.Name == order.ByLevel])
+	f.note("next: dpreg infer %s%s", whereOf(order), map[bool]string{true: " --family binomial"}[release.Responds(order.Model(), order.ByLevel)])
 	return nil
 }
 
@@ -188,16 +188,16 @@ func (f *flags) signer() (*signature.Key, error) {
 
 // keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.
 func (f *flags) keepsResponse(d *schema.Design) bool {
-	return f.family != "" && f.looks == "auto" && f.byLevel == "" && d.Response.Boolean()
+	return f.family != "" && f.looks == "auto" && f.byLevel == "" && d.Response.Binary()
 }
 
 // keepResponse orders, where the number of looks is open, what leaves the response of a family as it is: sums by
 // its levels where it is a truth value, and else one look.
 func (d *dataset) keepResponse(o *custody.Order) {
-	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Boolean() {
-		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.Name))
+	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Binary() {
+		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.FactorName()))
 	}
-	if d.family == "" || d.looks != "auto" || o.ByLevel == o.Design.Response.Name {
+	if d.family == "" || d.looks != "auto" || release.Responds(o.Design, o.ByLevel) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
@@ -206,7 +206,7 @@ func (d *dataset) keepResponse(o *custody.Order) {
 		why = "sums are by those of " + files.Quoted(o.ByLevel)
 	}
 	if by := *o; d.keepsResponse(o.Design) {
-		by.ByLevel, by.Say = o.Design.Response.Name, nil
+		by.ByLevel, by.Say = o.Design.Response.FactorName(), nil
 		_, err := custody.Settle(by)
 		if err == nil {
 			o.ByLevel = by.ByLevel
