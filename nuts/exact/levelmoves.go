@@ -25,7 +25,7 @@ func (f *levelSums) propose(rng *rand.Rand) rowShift {
 	if s.to >= s.from {
 		s.to++
 	}
-	s.rows = 1 + math.Floor(math.Pow(f.countScale, rng.Float64())*rng.ExpFloat64())
+	s.rows = 1 + math.Floor(math.Exp(f.logScale*rng.Float64())*rng.ExpFloat64())
 	return s
 }
 

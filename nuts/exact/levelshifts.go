@@ -23,8 +23,10 @@ type levelShifts struct {
 	now             []float64 // what is told of them
 	root            []float64 // of T
 	logDet, logCov  float64   // log|W|, log|Σ|
-	n               float64
-	logY            float64 // of index
+	n, ofRows       float64   // n, and what a latent one has
+	logY            float64   // of index
+	logP, triedP    []float64 // log p(z | told) of parts of the noise, now and as tried
+	tried, both     []int     // parts that were; levels of a shift
 
 	try, factor, dev, moved, slope []float64
 }
@@ -34,6 +36,10 @@ func newLevelShifts(f *levelSums) *levelShifts {
 	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), n: f.n, sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
 		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q),
 		moved: make([]float64, len(f.told)), slope: make([]float64, len(f.told))}
+	for i := range f.obs.Told.Parts {
+		s.logP = append(s.logP, f.noise.Part(s.slope, s.now, i))
+	}
+	s.triedP = slices.Clone(s.logP)
 	for i, v := range f.within.w {
 		s.w[i] = f.n * v
 	}
@@ -43,6 +49,7 @@ func newLevelShifts(f *levelSums) *levelShifts {
 		s.logCov -= 2 * math.Log(b)
 	}
 	s.logDet, _ = s.logDetOf(s.w)
+	s.ofRows = s.rowsOf(f.n)
 	if f.family != nil {
 		s.logY, _ = f.family.value()
 	}
@@ -83,15 +90,35 @@ func (s *levelShifts) length(l int, by float64) float64 {
 // scatter is what n and W have of the log density: of a latent n beside the power of |W| what scatterOf has, and that of |Σ|.
 func (s *levelShifts) scatter(n, logDet float64) float64 {
 	log := 0.5 * (n - float64(s.levels+s.d+1)) * logDet
-	if s.obs.Count.Latent() {
-		log += s.scatterOf(n) - 0.5*n*s.logCov
+	if n == s.n {
+		return log + s.ofRows
 	}
-	return log
+	return log + s.rowsOf(n)
+}
+
+// rowsOf is what a latent n has.
+func (s *levelShifts) rowsOf(n float64) float64 {
+	if !s.obs.Count.Latent() {
+		return 0
+	}
+	return s.scatterOf(n) - 0.5*n*s.logCov
+}
+
+// begin begins a try.
+func (s *levelShifts) begin() {
+	copy(s.moved, s.now)
+	s.tried = s.tried[:0]
 }
 
 // levelsOf are those that a shift moves rows of.
 func (s *levelShifts) levelsOf(by rowShift) []int {
-	return slices.DeleteFunc([]int{by.from, by.to}, func(l int) bool { return l == s.levels })
+	s.both = s.both[:0]
+	for _, l := range [2]int{by.from, by.to} {
+		if l < s.levels {
+			s.both = append(s.both, l)
+		}
+	}
+	return s.both
 }
 
 // holdSums holds S and P, which noise tells: W follows, and
@@ -102,7 +129,7 @@ func (s *levelShifts) levelsOf(by rowShift) []int {
 func (s *levelShifts) holdSums(by rowShift, rng *rand.Rand) bool {
 	d, n := s.d, s.n+by.outside(s.levels)
 	copy(s.try, s.w)
-	copy(s.moved, s.now)
+	s.begin()
 	change := -s.scatter(s.n, s.logDet)
 	for _, l := range s.levelsOf(by) {
 		now, after := s.counts[l], s.counts[l]+by.more(l)
@@ -130,7 +157,7 @@ func (s *levelShifts) holdSums(by rowShift, rng *rand.Rand) bool {
 // beside what a latent n has.
 func (s *levelShifts) holdMeans(by rowShift, rng *rand.Rand) bool {
 	d, first, n := s.d, len(s.obs.Told.Counts), s.n+by.outside(s.levels)
-	copy(s.moved, s.now)
+	s.begin()
 	change := s.scatter(n, s.logDet) - s.scatter(s.n, s.logDet)
 	for _, l := range s.levelsOf(by) {
 		now, after := s.counts[l], s.counts[l]+by.more(l)
@@ -166,7 +193,13 @@ func (s *levelShifts) holdMeans(by rowShift, rng *rand.Rand) bool {
 // move takes what was tried.
 func (s *levelShifts) move(by rowShift) {
 	by.apply(s.counts)
-	s.n += by.outside(s.levels)
+	if more := by.outside(s.levels); more != 0 {
+		s.n += more
+		s.ofRows = s.rowsOf(s.n)
+	}
+	for _, i := range s.tried {
+		s.logP[i] = s.triedP[i]
+	}
 	s.now, s.moved = s.moved, s.now
 }
 
@@ -180,7 +213,9 @@ func (s *levelShifts) tellCount(l int, count float64) {
 // noiseOf is by how much log p(z | told) of parts of the noise would change.
 func (s *levelShifts) noiseOf(parts []int) (change float64) {
 	for _, i := range parts {
-		change += s.noise.Part(s.slope, s.moved, i) - s.noise.Part(s.slope, s.now, i)
+		s.triedP[i] = s.noise.Part(s.slope, s.moved, i)
+		change += s.triedP[i] - s.logP[i]
 	}
+	s.tried = append(s.tried, parts...)
 	return change
 }

@@ -64,6 +64,7 @@ type levelSums struct {
 	sumVariance float64 // of the noise
 	countScale  float64 // of that on counts, and on the last square
 	squareScale float64
+	logScale    float64   // log of countScale
 	toldOwn     []float64 // z of own
 	parts       [][]int   // of the noise, of each level
 	ofProducts  []int
@@ -119,6 +120,7 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[product]; obs.Kind == release.Ball {
 		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(0)), math.Sqrt(obs.Told.Variance(product))
 	}
+	f.logScale = math.Log(f.countScale)
 	for j, b := range f.units.b[:q] {
 		f.scales.psi[j] /= b * b
 	}
