@@ -91,7 +91,7 @@ func TestSitesSBC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestSitesInvariance is of the same kernel, and sharper")
 	}
-	trials, columns := 24, []int{1}
+	trials, columns := 31, []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2}
 	}
@@ -103,7 +103,7 @@ func TestSitesSBC(t *testing.T) {
 				}
 				c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Sites: modeltest.Unequal(3), Shared: shared, Counts: counts}
 				t.Run(fmt.Sprintf("p=%d shared=%t n latent=%t", p, shared, counts), func(t *testing.T) {
-					chain := modeltest.Chain{Warmup: 500, Draws: 99, Thin: 10}
+					chain := modeltest.Chain{Warmup: 500, Draws: 39, Thin: 10}
 					if counts {
 						chain.Warmup, chain.Thin = 1000, 60 // n moves slower
 					}
