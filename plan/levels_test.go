@@ -81,7 +81,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: testsize.Of(200, 400), Draws: testsize.Of(400, 800), Seed: 1}})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestByResponseIsForeseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
