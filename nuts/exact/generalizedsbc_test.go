@@ -68,7 +68,7 @@ func linkPrior(s model.Shape) *model.Prior {
 // TestGeneralizedSBC is TestSBC of rows whose response is of a family. Of families, laws of the noise
 // and shapes any two meet in some case (in short form, of one column, each family once, and
 // each law of the noise with n known and latent). Ranks are judged case by case, and over all
-// cases of a family (72 data sets, in which a link twice as steep is found; in those of one case it is
+// cases of a family (81 data sets, in which a link twice as steep is found; in those of one case it is
 // not), of a law of the noise, and with n known or latent. The long form has all combinations:
 //
 //	go test ./nuts/exact -run TestGeneralizedSBC -sbc.long -v -timeout 2h
@@ -142,7 +142,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 		if at := truth.WriteLinked(row); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5
 		}
-		for j, u := range modeltest.Ranks(k, row, chainOf(4), rng) {
+		for j, u := range modeltest.Ranks(k, row, chainOf(3), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
 		if k.Err() != nil {

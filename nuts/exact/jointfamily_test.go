@@ -152,12 +152,12 @@ func (c linkedSites) checkGradient(t *testing.T, name string, rng *rand.Rand) {
 
 // TestJointFamilySBC is simulation-based calibration of three unequal custodians. Families have
 // covariates that are shared or not in turn, and every second one a latent n, too; the short form has
-// one family, and n known. Ranks are judged case by case, over all cases (60 data sets), and over those with
+// one family, and n known. Ranks are judged case by case, over all cases (66 data sets), and over those with
 // covariates shared or separate; the families' own laws are TestGeneralizedSBC's. The long form has all three factors crossed:
 //
 //	go test ./nuts/exact -run TestJointFamilySBC -sbc.long -v -timeout 4h
 func TestJointFamilySBC(t *testing.T) {
-	trials := testsize.Of(6, 10)
+	trials := testsize.Of(6, 11)
 	if *sbcLong {
 		trials = 500
 	}
@@ -186,7 +186,7 @@ func TestJointFamilySBC(t *testing.T) {
 // jointFamilyRanks is jointRanks of rows whose response is of a family.
 func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
-	return jointRanks(t, 27+100*seed, chainOf(4), trials, func(rng *rand.Rand) ([]float64, *model.Joint) {
+	return jointRanks(t, 27+100*seed, chainOf(3), trials, func(rng *rand.Rand) ([]float64, *model.Joint) {
 		problem, truth := c.draw(linkPrior(c.shape), rng)
 		return truth, problem
 	}, fault)

@@ -129,6 +129,13 @@ func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, 
 	}
 }
 
+// leveledChain is a chain of spokes by levels, which have more coordinates to be tuned to.
+func leveledChain() modeltest.Chain {
+	c := chainOf(4)
+	c.Warmup = max(c.Warmup, 200)
+	return c
+}
+
 // TestJointLevelsSBC is TestJointSBC of sums by levels: rows one by one, counts multinomial. Noise hides a level of
 // few rows. The prior is of rows in the box: of rows far out of it noise is small, and chains so short do not arrive. The
 // long form, of one case of -run with 500 data sets, takes twenty minutes of processor time:
@@ -146,7 +153,7 @@ func TestJointLevelsSBC(t *testing.T) {
 			}
 			trials := trials
 			if partial && !*sbcLong { // a data set takes three seconds
-				trials /= 3
+				trials = 11
 			}
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
@@ -155,7 +162,7 @@ func TestJointLevelsSBC(t *testing.T) {
 				if levels == 4 {
 					c.sites = latent(c.sites)
 				}
-				names, ranks := jointRanks(t, 53, chainOf(5), trials, c.draw, nil)
+				names, ranks := jointRanks(t, 53, leveledChain(), trials, c.draw, nil)
 				uniform(t, names, ranks)
 			})
 		}
@@ -167,7 +174,7 @@ func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
-	_, ranks := jointRanks(t, 53, chainOf(5), 60, c.draw, func(p *model.Joint) {
+	_, ranks := jointRanks(t, 53, leveledChain(), 60, c.draw, func(p *model.Joint) {
 		told := p.Sites[0].Told
 		for i := range 2 { // the columns behind the dummies
 			z := told.Z[3+2:]

@@ -42,7 +42,7 @@ func TestJointByResponseGradient(t *testing.T) {
 //
 //	go test ./nuts/exact -run TestJointByResponseSBC -sbc.long -v -timeout 4h
 func TestJointByResponseSBC(t *testing.T) {
-	trials := testsize.Of(4, 8)
+	trials := testsize.Of(4, 9)
 	if *sbcLong {
 		trials = 500
 	}

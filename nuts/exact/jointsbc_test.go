@@ -34,9 +34,9 @@ func TestJointSBC(t *testing.T) {
 					t.Parallel()
 					trials := setsAt(p, trials)
 					if v.partial && !*sbcLong {
-						trials /= 2
+						trials = 15
 					}
-					chain := chainOf(5)
+					chain := chainOf(4)
 					if v.partial && *sbcLong { // the spread moves slower
 						chain.Warmup, chain.Thin = 600, 10
 					}
@@ -85,7 +85,7 @@ func TestJointSBCFindsFaults(t *testing.T) {
 	t.Parallel()
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
-	_, ranks := jointRanks(t, 12, chainOf(5), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
+	_, ranks := jointRanks(t, 12, chainOf(4), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {
 		t.Error("units that were left out went unnoticed")
 	}

@@ -106,14 +106,14 @@ func TestLevelFamilySBC(t *testing.T) {
 				}
 				trials := trials
 				if custodians > 1 && !*sbcLong { // a data set takes a second and a half
-					trials /= 2
+					trials = 15
 				}
 				t.Run(fmt.Sprintf("%s custodians=%d", name, custodians), func(t *testing.T) {
 					t.Parallel()
 					levels := 3 + which%2
 					s := model.Shape{P: levels, Intercept: true}
 					c := leveledFamilies(name, levels, 1, custodians, linkPrior(s))
-					names, ranks := jointRanks(t, uint64(55+100*which+50*i), chainOf(5), trials, c.draw, nil)
+					names, ranks := jointRanks(t, uint64(55+100*which+50*i), leveledChain(), trials, c.draw, nil)
 					uniform(t, names, ranks)
 					common.add(names, ranks, "all", fmt.Sprintf("custodians: %d", custodians))
 				})
@@ -127,7 +127,7 @@ func TestLevelFamilySBC(t *testing.T) {
 func TestLevelFamilySBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	c := leveledFamilies(model.Binomial, 3, 1, 1, linkPrior(model.Shape{P: 3, Intercept: true}))
-	_, ranks := jointRanks(t, 57, chainOf(5), 60, c.draw, func(p *model.Joint) {
+	_, ranks := jointRanks(t, 57, leveledChain(), 60, c.draw, func(p *model.Joint) {
 		z := p.Sites[0].Told.Z[3:]
 		z[1], z[3] = z[3], z[1]
 	})

@@ -277,7 +277,7 @@ func flatNoise(obs *model.Observation) *model.Noise {
 
 // TestLevelsSBC is TestSBC of rows of a factor: parameters from the prior, counts that are
 // multinomial, rows one by one, noise on sums by levels; noise hides small levels. Ranks are judged as
-// TestSBC's are, case by case and over all cases alike: in the full form 48 data sets or more have in
+// TestSBC's are, case by case and over all cases alike: in the full form 54 data sets or more have in
 // common a law of the noise, a number of levels, a kind of prior, a kurtosis or a frame. Its long form:
 //
 //	go test ./nuts/exact -run TestLevelsSBC -sbc.long -v -timeout 2h
@@ -345,7 +345,7 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 		if at := truth.Write(row); at < len(row) {
 			row[at] = float64(c.n)
 		}
-		for j, u := range modeltest.Ranks(k, row, chainOf(6), rng) {
+		for j, u := range modeltest.Ranks(k, row, chainOf(4), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
 		if k.Err() != nil {
