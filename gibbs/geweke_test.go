@@ -57,7 +57,7 @@ func TestGewekeFindsFaults(t *testing.T) {
 		draws int
 		plant func(*joint)
 	}{
-		"statistics drawn of more rows": {20_000, func(g *joint) {
+		"statistics drawn of more rows": {10_000, func(g *joint) {
 			g.fault = func(k *subject) {
 				more := *k.state
 				more.n *= 1.1

@@ -136,17 +136,16 @@ func TestSitesGewekeFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		shared, counts bool
-		draws          int
 		plant          func(*jointSites)
 	}{
-		"s accepted whatever its exact law": {false, false, 30_000, func(g *jointSites) {
+		"s accepted whatever its exact law": {false, false, func(g *jointSites) {
 			g.fault = func(k *exactSites) {
 				for _, s := range k.all {
 					s.correction = newCorrection(0) // of no columns: w = 1
 				}
 			}
 		}},
-		"(b) given the first release alone": {true, false, 10_000, func(g *jointSites) {
+		"(b) given the first release alone": {true, false, func(g *jointSites) {
 			g.sweep = func(k *exactSites, rng *rand.Rand) {
 				all := k.all
 				k.all = all[:1]
@@ -163,7 +162,7 @@ func TestSitesGewekeFindsFaults(t *testing.T) {
 			t.Parallel()
 			g := newJointSites(t, c.shared, c.counts)
 			c.plant(g)
-			if worst := largest(g.scores(c.draws, 2)); worst < gewekeBound {
+			if worst := largest(g.scores(10_000, 2)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})
