@@ -87,14 +87,14 @@ func drawn(t *testing.T, d schema.Design, prior *model.Prior, n int64, scale flo
 
 // Under the model the calibrated p-values are uniform on {1/(K+1), …, 1}: mean
 // (K+2)/(2K+2), variance (K²+2K)/(12(K+1)²). By the normal approximation the
-// mean of 30 lies within 4.6 standard errors but with probability 4e-6, for each of
+// mean of 36 lies within 4.6 standard errors but with probability 4e-6, for each of
 // the 11 p-values 5e-5 in all. The mean of squares, which a law that is too narrow
 // or too wide would change, is held likewise.
 func TestCheckIsCalibrated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("300 fits, of which fewer show little")
+		t.Skip("180 fits, of which fewer show little")
 	}
-	const trials, refits = 30, 9
+	const trials, refits = 36, 4
 	sums, squares := make([]float64, 11), make([]float64, 11)
 	for k := range trials {
 		rng := mcmc.Stream(2026, k)

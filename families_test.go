@@ -187,7 +187,7 @@ func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
 			flat = append(flat, row[1]/50-1, 2*row[2]/d.Response.Upper-1)
 		}
 		r := publishGrouped(t, leveled, flat, "race", 1, replaced(200), rand.New(rand.NewPCG(6, 10)))
-		for k, p := range inferFamily(t, r, dpreg.Options{Family: of, Prior: of.BoxPrior(model.Shape{P: 4, Intercept: true})}).Summary(dpreg.Original, 0.95).Parameters[:5] {
+		for k, p := range inferFamily(t, r, dpreg.Options{Family: of, Prior: of.BoxPrior(model.Shape{P: 4, Intercept: true}), Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 600}}).Summary(dpreg.Original, 0.95).Parameters[:5] {
 			if p.Price == nil || math.Abs(*p.Price-1) > 0.1 {
 				t.Errorf("%s: the price of no noise of %s is %v", of, p.Label, p.Price)
 			}

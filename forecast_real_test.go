@@ -66,7 +66,7 @@ func (e *example) widths(t *testing.T, epsilon float64, steps int) []float64 {
 	for k := range uint64(5) {
 		r, err := e.publish(t.Context(), release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, steps, rand.NewPCG(17, k))
 		must(t, err)
-		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
+		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
 		must(t, err)
 		for j := range all {
 			p := fit.Summary(dpreg.Original, 0.95).Parameters[1+j]
