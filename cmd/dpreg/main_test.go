@@ -64,7 +64,7 @@ func called(t *testing.T, name string) *cobra.Command {
 }
 
 // quick keeps inference short: the least warm-up that there can be.
-var quick = []string{"--chains", "2", "--warmup", "100", "--draws", "100"}
+var quick = []string{"--chains", "2", "--warmup", "100", "--draws", "30"}
 
 func fit(args ...string) result {
 	return command(append(append([]string{"fit", "pums.csv"}, quick...), args...)...)

@@ -51,7 +51,7 @@ func TestReports(t *testing.T) {
 func TestReportOfFit(t *testing.T) {
 	workspace(t)
 	fit("--eps", "1", "--formula", educ, "--spend-again", "--report", "f.html", "--seed", "3").finished(t)
-	text := wantPage(t, "f.html", "--eps 1 --formula 'income ~ educ'", "dpreg infer pums.release.json --chains 2 --warmup 100 --draws 100 --seed 3", digest(t, "pums.release.json"))
+	text := wantPage(t, "f.html", "--eps 1 --formula 'income ~ educ'", "dpreg infer pums.release.json --chains 2 --warmup 100 --draws 30 --seed 3", digest(t, "pums.release.json"))
 	if _, after, _ := strings.Cut(text, "How to repeat it"); strings.Contains(after, "spend-again") || strings.Contains(after, "--eps") {
 		t.Errorf("to repeat it would spend again: %s", after)
 	}

@@ -233,7 +233,7 @@ func TestBrokenSave(t *testing.T) {
 	good := savedFiles(t)
 	for name, c := range map[string]struct{ file, old, new, says string }{
 		"number":           {"s/draws-1.csv", "\n-", "\nx", "draws-1.csv"},
-		"cut":              {"s/draws-2.csv", "# num_samples = 100", "# num_samples = 101", "cut short"},
+		"cut":              {"s/draws-2.csv", "# num_samples = 30", "# num_samples = 101", "cut short"},
 		"model":            {"s/draws-2.csv", "income ~ educ", "income ~ age", "of two runs"},
 		"units":            {"s/draws-1.csv", "units = original", "units = feet", "units"},
 		"other units":      {"s/draws-2.csv", "units = original", "units = scaled", "in scaled units"},

@@ -43,7 +43,7 @@ func TestSave(t *testing.T) {
 			rows++
 		}
 	}
-	if !strings.HasPrefix(header, "lp__,") || !strings.Contains(header, "theta.1,theta.2,sigma2,sigma") || rows != 100 || comments < 10 {
+	if !strings.HasPrefix(header, "lp__,") || !strings.Contains(header, "theta.1,theta.2,sigma2,sigma") || rows != 30 || comments < 10 {
 		t.Errorf("%d comments, header %q, %d rows", comments, header, rows)
 	}
 }
