@@ -96,9 +96,6 @@ func Compare(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options,
 	if err := o.Family.Check(d); err != nil {
 		return nil, err
 	}
-	if r := custodians[0].Release; o.Family != model.Normal && r.Levels != nil && !r.LevelsAreOfResponse() {
-		return nil, fmt.Errorf("models of family %s are not weighed of sums by the levels of a covariate, %q: infer the one with all covariates", o.Family, r.Levels.Factor)
-	}
 	if o.Prior == nil {
 		var err error
 		if o.Prior, err = o.Family.DefaultPrior(d, custodians[0].Release); err != nil {

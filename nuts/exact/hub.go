@@ -13,8 +13,9 @@ import (
 // family σ has its prior alone, and draws leave it out.
 type hub struct {
 	*model.Hub
-	r       float64  // of σ²
-	columns *columns // nil unless covariates are shared
+	r       float64   // of σ²
+	columns *columns  // nil unless covariates are shared
+	known   []float64 // precisions that the prior gives θ, where these are not of σ²
 
 	x, phi []float64   // at the last Constrain, and there
 	law    *statistics // μ_x and L
@@ -37,6 +38,11 @@ func newHub(t *model.Joint) *hub {
 	if h.Shared() {
 		h.columns, h.law = commonColumns(t.Prior, p, t.Sites), newStatistics(p)
 		h.gFactor, h.gMeans = vec(p*p), vec(p)
+	}
+	if h.known = vec(t.Shape.Q()); t.Prior.Unscaled {
+		for k := range h.known {
+			h.known[k] = t.Prior.Theta.Precision[k*(len(h.known)+1)]
+		}
 	}
 	h.x, h.phi = vec(h.Dim()), vec(h.Dim())
 	return h

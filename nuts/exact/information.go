@@ -106,11 +106,14 @@ func (f *joint) slope(hub, own, x []float64, j int, at *float64) bool {
 }
 
 // prior writes rough precisions of the hub's coordinates before z to the diagonal of c: 1,
-// also of log σ, ½ log T_ii and L_ij/L_ii.
+// also of log σ, ½ log T_ii and L_ij/L_ii, and of θ what it is where that is more: a slope may be held at 0.
 func (h *hub) prior(c []float64) {
 	size := h.Dim()
 	for i := range size {
 		c[i*size+i] = 1
+	}
+	for k, v := range h.known {
+		c[k*(size+1)] = max(1, v)
 	}
 	at := h.Shape.Q()
 	c[at*(size+1)] = 0.25 * h.slope * h.slope
