@@ -8,9 +8,11 @@
 //	go run ./bench/families -trials 500 -n 10000
 //	go run ./bench/families -looks
 //	go run ./bench/families -levels
+//	go run ./bench/families -looks -custodians 2
 //
 // With -looks sums are by the levels of the response, and of as many looks as dpreg takes. With -levels they are by those
-// of a factor of 60, 30 and 10 % of the rows, within which a covariate is normal. In parentheses stands
+// of a factor of 60, 30 and 10 % of the rows, within which a covariate is normal. With -custodians tables alone are drawn from,
+// census's married among them, and each of so many releases its part of the rows. In parentheses stands
 // the root mean square of what posterior means are off by, in sds of η a sd of x.
 //
 // It runs in the root of the repository, and writes a Markdown table. Of adult, rows are drawn
@@ -54,8 +56,12 @@ func main() {
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
 	looks := flag.Bool("looks", false, "sums by the levels of the response, of several looks")
 	levels := flag.Bool("levels", false, "sums by the levels of a factor, of rows that have one")
+	custodians := flag.Int("custodians", 1, "releases that the rows of tables are parted to")
 	flag.Parse()
 	all, err := populations(model.Family(*family), *looks, *levels)
+	if *custodians > 1 && err == nil {
+		all, err = tables(*custodians, *looks)
+	}
 	if err == nil {
 		err = run(context.Background(), os.Stdout, all, *trials, *n, strings.Split(*epsilons, ","))
 	}
@@ -95,6 +101,23 @@ func populations(of model.Family, looks, levels bool) (all []population, err err
 	return all, nil
 }
 
+// tables are those of which rows are drawn, for so many custodians.
+func tables(custodians int, looks bool) (all []population, err error) {
+	adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+	if err != nil {
+		return nil, err
+	}
+	census, err := newTable("testdata/pums10000.csv", []string{"age", "educ", "married"}, []float64{0, 1, 0}, []float64{100, 16, 1})
+	for _, p := range []population{adult, census} {
+		for _, parts := range []int{1, custodians} {
+			own := p
+			own.looks, own.custodians, own.name = looks, parts, fmt.Sprintf("%s, %d", p.name, parts)
+			all = append(all, own)
+		}
+	}
+	return all, err
+}
+
 func run(ctx context.Context, w io.Writer, all []population, trials, n int, epsilons []string) error {
 	fmt.Fprintln(w, "| rows | sd of η |", strings.Join(epsilons, " | "), "|")
 	fmt.Fprintln(w, "|---|---|"+strings.Repeat("---|", len(epsilons)))
@@ -126,6 +149,7 @@ type population struct {
 	slopes, sds  []float64 // and of their columns
 	judged       int       // the first slopes
 	looks        bool
+	custodians   int
 	levels       []string // of the factor whose dummies the first covariates are
 	draw         func(row []float64, rng *rand.Rand)
 }
@@ -135,11 +159,16 @@ func (p population) coverage(ctx context.Context, trials, n int, epsilon float64
 	var hits atomic.Int64
 	squares := make([]float64, trials)
 	err = parallel.Each(ctx, 0, trials, nil, func(ctx context.Context, trial int) error {
-		r, err := p.release(ctx, n, epsilon, rand.New(rand.NewPCG(uint64(trial), 1)))
-		if err != nil {
-			return err
+		var releases []dpreg.Custodian
+		rng, parts := rand.New(rand.NewPCG(uint64(trial), 1)), max(1, p.custodians)
+		for j := range parts {
+			r, err := p.release(ctx, (j+1)*n/parts-j*n/parts, epsilon, rng)
+			if err != nil {
+				return err
+			}
+			releases = append(releases, dpreg.Custodian{Name: strconv.Itoa(j + 1), Release: r})
 		}
-		fit, err := dpreg.Infer(ctx, []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: p.family,
+		fit, err := dpreg.Infer(ctx, releases, dpreg.Options{Family: p.family,
 			Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: uint64(trial), Workers: 1}})
 		if err != nil {
 			return err

@@ -18,8 +18,8 @@ func respondingCustodians(t *testing.T, p int, shared bool) linkedSites {
 		name = model.Probit
 	}
 	c := linkedCustodians(name, p, shared, false)
-	c.kinds, c.scales = []release.Kind{release.Laplace, release.Gaussian, release.Ball}, []float64{1, 4, 2}
-	c.byResponse, c.t, c.wider = []bool{true, true, !shared}, t, 2 // rows lie in boxes
+	c.kinds, c.scales = []release.Kind{release.Laplace, release.Gaussian, release.Ball}, []float64{0.5, 2, 1}
+	c.byResponse, c.t, c.wider = []bool{true, true, !shared}, t, 5 // rows lie in boxes
 	if shared {
 		c.kinds[2] = release.Gaussian
 	}
