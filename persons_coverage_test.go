@@ -66,7 +66,7 @@ func (p panel) rows(rng *rand.Rand) (x, y []float64) {
 // their number, and the latter have as many rows as persons.
 func (p panel) expected(rule persons.Rule, b float64, count int, v float64) float64 {
 	rng := rand.New(rand.NewPCG(63, 64))
-	const many = 200_000
+	const many = 100_000
 	var rows, xx, rr, scores float64
 	for range many {
 		x, y := p.rows(rng)
@@ -112,8 +112,8 @@ func (p panel) write(t *testing.T, path string, count int, rng *rand.Rand) {
 // too narrow, as means of few rows scatter more, in x as well as in y; and of several rows of each, where
 // persons differ. Weights are on the safe side. With -v it prints what is there.
 //
-// The share of 200 trials has an sd of up to 0.026; 0.015 is for a chain's error (of 400 draws, after 200, intervals are
-// 3 % too narrow) and noise that is not normal. Of eight shares one is four sd and that off by
+// The share of 200 trials has an sd of up to 0.026; 0.015 is for a chain's error (of 250 draws an interval covers half a
+// percent less) and noise that is not normal. Of eight shares one is four sd and that off by
 // chance in less than one of 2000 versions of this test. All rules have the same panels, so that their shares are off
 // together.
 func TestPersonsCoverage(t *testing.T) {
@@ -144,7 +144,7 @@ func TestPersonsCoverage(t *testing.T) {
 				r, err := custody.Publish(t.Context(), o)
 				must(t, err)
 				noise[i] = 2 * r.Noise.Scale * r.Noise.Scale // of Laplace
-				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 200, Draws: 400}})
+				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 100, Draws: 250}})
 				must(t, err)
 				slope := fit.Draws(dpreg.Original).Column(1)[0]
 				slices.Sort(slope)
