@@ -38,8 +38,6 @@ type density struct {
 	covariates  *covariates
 	response    *response
 	params      *model.Params // see draw
-	order       []int         // of covariates, see newKernel; nil: as they were
-	written     *model.Params // params in the order that was before
 	noise       *model.Noise
 	s           []float64
 	rows        *rowCount
@@ -55,7 +53,6 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	shape, m := site.Shape, site.Shape.M()
 	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
 		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z)), gXi: make([]float64, m-1)}
-	f.written = f.params
 	f.rows = newRowCount(site.Observation, f.noise)
 	f.rows.a, f.rows.b = 0.5*float64(m), 0.5*math.Ln2
 	f.rows.covariance(shape.P, f.covariates.dof)

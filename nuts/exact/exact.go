@@ -73,12 +73,6 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	order := pivoted(joint)
-	if order != nil {
-		if joint, err = m.read(p.Arrange(order)); err != nil {
-			return nil, err
-		}
-	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		site, linked := joint.Sites[0], joint.Family != model.Normal
 		switch byLevel := leveled(joint); {
@@ -89,7 +83,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		case linked:
 			return newGeneralizedKernel(site, joint.Prior, familyOf(joint.Family, site.Upper), rng)
 		}
-		return newKernel(site, joint.Prior, order, rng)
+		return newKernel(site, joint.Prior, rng)
 	}, nuts.Options{}, plan)
 }
 

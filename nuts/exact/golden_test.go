@@ -93,7 +93,7 @@ func TestGoldensFindAFault(t *testing.T) {
 	}
 	for _, fault := range []bool{false, true} {
 		start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
-			k, err := newKernel(alone(obs), g.Problem.Prior, nil, rng)
+			k, err := newKernel(alone(obs), g.Problem.Prior, rng)
 			if fault {
 				k.Chain = careless{k.Chain.(*density)}
 			}

@@ -14,13 +14,9 @@ import (
 var errRounding = errors.New("mcmc-exact: the prior and the statistics differ too much in scale to be added in floating point; state a prior closer to scaled units")
 
 // newKernel starts a chain of density, whose moves are flips and a draw of the parameters
-// given the statistics. Covariates are in this order, see model.Problem.Arrange, and draws as before; nil: they
-// are as they were.
-func newKernel(site *model.Site, prior *model.Prior, order []int, rng *rand.Rand) (*nuts.Sampler, error) {
+// given the statistics.
+func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(site, prior)
-	if order != nil {
-		f.order, f.written = order, model.NewParams(site.Shape)
-	}
 	k, err := startChain(f, f.start, rng)
 	if err != nil {
 		return nil, err
@@ -127,10 +123,7 @@ func (f *density) draw(k *nuts.Sampler, there bool, rng *rand.Rand) {
 
 // Write writes the parameters of the last draw, and n where it is latent.
 func (f *density) Write(dst, _ []float64) {
-	if f.order != nil {
-		f.written.Place(f.params, f.order)
-	}
-	at := f.written.Write(dst)
+	at := f.params.Write(dst)
 	if f.obs.Count.Latent() {
 		dst[at] = f.common.n
 	}
