@@ -303,7 +303,7 @@ func (f *Fit) strengthWarnings() []string {
 	if !(posterior.Quantile(sds, 0.1) > limit) { // else the prior may have made it so
 		return nil
 	}
-	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow", posterior.Quantile(sds, 0.5))}
+	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow, and from an sd of 3 on several times too strong where x is normal at each level of the response", posterior.Quantile(sds, 0.5))}
 }
 
 // releasedScatter writes the covariates' covariance within custodians as their releases have it, with noise,
