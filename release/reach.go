@@ -7,7 +7,7 @@ const beyondNoise = 200
 
 // CheckReach refuses sums that are far from those of n rows, as where n is mistyped: chains would find no end. Scaled
 // entries lie in [−1, 1]; others' may lie outside, in a frame that clips towards a centre there, or as nobody clamped
-// them: 10n. Squares, and rows of a level, have no negative sum.
+// them: 10n. Squares, and rows of a level, have no negative sum. Errors are *FieldError, and name the sum.
 func (r *Release) CheckReach() error {
 	n := max(0, float64(r.N))
 	check := func(name string, sum, least, most, sd float64) error {

@@ -58,9 +58,11 @@ func main() {
 	levels := flag.Bool("levels", false, "sums by the levels of a factor, of rows that have one")
 	custodians := flag.Int("custodians", 1, "releases that the rows of tables are parted to")
 	flag.Parse()
-	all, err := populations(model.Family(*family), *looks, *levels)
-	if *custodians > 1 && err == nil {
+	all, err := []population(nil), error(nil)
+	if *custodians > 1 {
 		all, err = tables(*custodians, *looks)
+	} else {
+		all, err = populations(model.Family(*family), *looks, *levels)
 	}
 	if err == nil {
 		err = run(context.Background(), os.Stdout, all, *trials, *n, strings.Split(*epsilons, ","))
@@ -81,7 +83,7 @@ func populations(of model.Family, looks, levels bool) (all []population, err err
 		return all, nil
 	}
 	if of == model.Binomial {
-		adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+		adult, err := adult()
 		if err != nil {
 			return nil, err
 		}
@@ -101,9 +103,14 @@ func populations(of model.Family, looks, levels bool) (all []population, err err
 	return all, nil
 }
 
+// adult is its table.
+func adult() (population, error) {
+	return newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+}
+
 // tables are those of which rows are drawn, for so many custodians.
 func tables(custodians int, looks bool) (all []population, err error) {
-	adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+	adult, err := adult()
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (f *flags) keepsResponse(d *schema.Design) bool {
 }
 
 // keepResponse orders, where the number of looks is open, what leaves the response of a family as it is: sums by
-// its levels where it is a truth value, and else one look.
+// its levels where it has two, and else one look.
 func (d *dataset) keepResponse(o *custody.Order) {
 	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Binary() {
 		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.FactorName()))
@@ -201,7 +201,7 @@ func (d *dataset) keepResponse(o *custody.Order) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
-	why := "no schema has it as boolean, or as an integer from 0 to 1"
+	why := "no schema has it as boolean, as an integer from 0 to 1, or of two levels"
 	if o.ByLevel != "" {
 		why = "sums are by those of " + files.Quoted(o.ByLevel)
 	}
