@@ -17,8 +17,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// hospital is the law of one custodian's rows, y = 0.1 + slope x + 0.2 e.
-type hospital struct{ mean, slope float64 }
+// hospital is the law of one custodian's rows, y = 0.1 + slope x + 0.2 e, or of a family with η = slope x.
+type hospital struct {
+	mean, slope float64
+	of          model.Family
+}
 
 // publish releases 2000 rows of each in a box of its own, with Laplace noise of scale 4,
 // the second with a noisy number of rows.
@@ -33,10 +36,16 @@ func publishRows(t *testing.T, n int, scale float64, seed uint64, hospitals ...h
 		d := simple(true)
 		d.Covariates = []schema.Column{{Name: "x", Lower: -1.5 - 0.4*float64(j), Upper: 1.5}}
 		d.Response.Upper = 1.5 + 0.3*float64(j)
+		if h.of != model.Normal {
+			d.Response.Lower, d.Response.Upper = 0, 1
+		}
 		frame, s := d.Frame(), make([]float64, 5)
 		for range n {
 			x := h.mean + 0.3*rng.NormFloat64()
 			v := []float64{x, 0.1 + h.slope*x + 0.2*rng.NormFloat64()}
+			if h.of != model.Normal {
+				v[1] = h.of.Draw(h.slope*x, 1, rng)
+			}
 			frame.Scale(v, v)
 			for i, u := range []float64{v[0], v[1], v[0] * v[0], v[0] * v[1], v[1] * v[1]} {
 				s[i] += u
@@ -60,17 +69,22 @@ func publishRows(t *testing.T, n int, scale float64, seed uint64, hospitals ...h
 func TestCheckJointlyFinds(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}
 	const x, all = 0, 5 // blocks
-	alike, other, steep := hospital{0, 0.3}, hospital{0.5, 0.3}, hospital{0, 0.8}
+	alike, other, steep := hospital{slope: 0.3}, hospital{mean: 0.5, slope: 0.3}, hospital{slope: 0.8}
+	likely := hospital{slope: 3, of: model.Binomial} // 0.3 in the others
 	for _, c := range []struct {
 		third               hospital
 		covariates, pooling string
 		block               int // of the third, that is small; -1: none is
 	}{
-		{other, "separate", "complete", -1}, {other, "shared", "complete", x}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
+		{other, "separate", "complete", -1}, {other, "shared", "complete", x}, {likely, "separate", "complete", all},
+		{steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
+		{hospital{slope: 0.3, of: model.Binomial}, "separate", "complete", -1}, {likely, "shared", "complete", all},
 		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1}, {steep, "shared", "complete", all},
-	}[:testsize.Of(2, 7)] {
+	}[:testsize.Of(3, 10)] {
+		of := c.third.of
+		alike.of = of
 		custodians := publish(t, alike, alike, c.third)
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Family: of, Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: of.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)
 		check, err := check.Fit(context.Background(), fit, check.Options{Seed: 1})
 		must(t, err)
@@ -105,7 +119,7 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("refits take seconds; TestCheckFinds has some")
 	}
-	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
+	custodians := publish(t, hospital{slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	var texts []string

@@ -16,7 +16,7 @@ import (
 // ESS of 1000; five of them, √2 for two sds, and 3 % for nμ_t in place of s. Nothing else
 // of several has a price.
 func TestPriceJointly(t *testing.T) {
-	custodians := publish(t, hospital{0, 0.3}, hospital{0, 0.3}, hospital{0, 0.3})
+	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0, slope: 0.3}, hospital{mean: 0, slope: 0.3})
 	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}
 	for _, o := range []dpreg.Options{{Covariates: dpreg.SharedCovariates}, {}, {Covariates: dpreg.SharedCovariates, Pooling: dpreg.PartialPooling}} {
 		if o.Plan = brief(1); o.Covariates == dpreg.SharedCovariates && o.Pooling == "" {
@@ -44,7 +44,7 @@ func TestPriceJointly(t *testing.T) {
 
 // TestWhatIfJointly: the fit of several releases is repeated with all of them.
 func TestWhatIfJointly(t *testing.T) {
-	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
+	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	w, err := whatif.Of(context.Background(), fit, whatif.Options{})

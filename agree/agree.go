@@ -105,6 +105,7 @@ type Site struct {
 	own   schema.Frame // from common units, which take the place of scaled ones, to its own
 	theta int          // where its coefficients are
 	sigma int          // and its own σ_j; -1: it has none
+	all   int          // and σ²; -1: the response is of a family, and has none
 	mu    int          // and the shared μ_x and T
 	n     int          // and its latent number of rows; -1: it is public
 }
@@ -119,23 +120,25 @@ func NewSite(d *posterior.Draws, common, own schema.Frame, j int) Site {
 	}
 	s.theta = max(0, d.Index(fmt.Sprintf("theta_at[%d,%d]", j+1, shape.P+1-shape.Q())))
 	s.sigma = d.Index(fmt.Sprintf("sigma_at[%d]", j+1))
-	s.mu = d.Index("mu_x[1]")
+	s.all, s.mu = d.Index("sigma2"), d.Index("mu_x[1]")
 	if s.n = d.Index("n"); s.n < 0 { // that of all rows
 		s.n = d.Index(fmt.Sprintf("n[%d]", j+1))
 	}
 	return s
 }
 
-// Regression are θ_j and σ_j² of a draw.
+// Regression are θ_j and σ_j² of a draw; 1 stands for the σ² that there is not.
 func (s Site) Regression(row []float64) []float64 {
 	q := s.shape.Q()
 	out := make([]float64, q, len(row))
 	s.own.ThetaToOriginal(out, row[s.theta:s.theta+q])
-	sigma2 := row[q]
-	if s.sigma >= 0 {
-		sigma2 = row[s.sigma] * row[s.sigma]
+	switch {
+	case s.sigma >= 0:
+		return append(out, s.own.Sigma2ToOriginal(row[s.sigma]*row[s.sigma]))
+	case s.all >= 0:
+		return append(out, s.own.Sigma2ToOriginal(row[s.all]))
 	}
-	return append(out, s.own.Sigma2ToOriginal(sigma2))
+	return append(out, 1)
 }
 
 // Covariates appends the shared μ_x and T of a draw, and n.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/agree"
@@ -124,16 +123,9 @@ func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings [
 	all := f.Draws(dpreg.Scaled)
 	rows := thinned(all)
 	draws = make([][][]float64, len(rows))
-	if f.Family != model.Normal { // one release, in its own units, and no σ², for which 1 stands
-		q := f.Prior.Theta.Dim()
-		for i, row := range rows {
-			draws[i] = [][]float64{slices.Insert(slices.Clone(row), q, 1)}
-		}
-		return draws, nil, nil
-	}
 	for j, c := range f.Custodians {
-		own := c.Release.Schema.Frame()
-		s := agree.NewSite(all, f.Design.Frame(), own, j)
+		own := f.Family.Design(&c.Release.Schema).Frame()
+		s := agree.NewSite(all, f.Frame(), own, j)
 		covariates, from := s, rows
 		if all.Index("mu_x[1]") < 0 {
 			fit, err := alone(ctx, f, j)
@@ -172,12 +164,12 @@ func thinned(d *posterior.Draws) [][]float64 {
 // the same length.
 func alone(ctx context.Context, f *dpreg.Fit, j int) (*dpreg.Fit, error) {
 	r := f.Custodians[j].Release
-	original, err := f.Prior.Original(f.Design.Frame())
+	original, err := f.Prior.Original(f.Frame())
 	if err != nil {
 		return nil, err
 	}
-	o := dpreg.Options{Method: f.Method, Kernel: f.Kernel, Plan: f.Options().Plan}
-	if o.Prior, err = original.FromOriginal(r.Schema.Frame()); err != nil {
+	o := dpreg.Options{Method: f.Method, Family: f.Family, Kernel: f.Kernel, Plan: f.Options().Plan}
+	if o.Prior, err = original.FromOriginal(f.Family.Design(&r.Schema).Frame()); err != nil {
 		return nil, err
 	}
 	o.Plan.Seed = mcmc.Stream(o.Plan.Seed, j+1).Uint64()

@@ -105,24 +105,37 @@ func checkTables(r *check.Release) []table {
 	return []table{entries, blocks, columns}
 }
 
-// checkOverview has a row for each of several releases, and a column for each block: calibrated
+// checkOverview has a row for each of several releases, and a column for each block that one has: calibrated
 // p-values where there are any.
 func checkOverview(c *check.Result) []block {
 	if !several(c) {
 		return nil
 	}
-	t := table{Header: []string{"p of", "x", "x x'", "y", "x y", "y²", "all sums"}, Left: 1, widest: []int{32}}
+	t := table{Header: []string{"p of"}, Left: 1, widest: []int{32}}
 	if c.Refits > 0 {
 		t.Header[0] = "Calibrated p of"
 	}
+	short := strings.NewReplacer("sums of ", "", "sum of ", "")
 	for _, r := range c.Releases {
-		row := []string{r.Name}
-		for _, b := range r.Blocks {
-			row = append(row, number(best(b.PValue), 3))
+		for _, b := range r.Blocks[:len(r.Blocks)-1] {
+			if name := short.Replace(b.Name); !slices.Contains(t.Header, name) {
+				t.Header = append(t.Header, name)
+			}
+		}
+	}
+	last := len(t.Header)
+	t.Header = append(t.Header, allSums(c.Releases[0]).Name)
+	for _, r := range c.Releases {
+		row := make([]string, last+1)
+		row[0], row[last] = r.Name, number(best(allSums(r).PValue), 3)
+		for _, b := range r.Blocks[:len(r.Blocks)-1] {
+			row[slices.Index(t.Header, short.Replace(b.Name))] = number(best(b.PValue), 3)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Rows = append(t.Rows, []string{"all releases", "", "", "", "", "", number(best(c.All), 3)})
+	all := make([]string, last+1)
+	all[0], all[last] = "all releases", number(best(c.All), 3)
+	t.Rows = append(t.Rows, all)
 	return show(t)
 }
 
@@ -238,7 +251,7 @@ func unshared(c *check.Result) string {
 		ways = append(ways, "a regression (--pooling partial gives each its own coefficients)")
 	}
 	if ways == nil {
-		return "σ², which they share, may differ, values may have been clamped, or the prior contradicts the releases."
+		return "Values may have been clamped, or the prior contradicts the releases."
 	}
 	return "They may not share " + strings.Join(ways, ", or ") + "."
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -27,9 +26,6 @@ func runCheck(f *flags, paths []string) error {
 	}
 	if !dpreg.Checkable(f.method) || f.clamping {
 		return usagef("method %s does not learn the law of the covariates, or models clamping, so that there is no fitted law of rows to check; leave out --method and --model-clamping", f.method)
-	}
-	if err := check.Can(e.custodians, model.Family(f.family)); err != nil {
-		return usage(err)
 	}
 	sums := 0
 	for _, custodian := range e.custodians {

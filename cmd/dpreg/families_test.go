@@ -77,15 +77,20 @@ func TestFamilyOfCustodians(t *testing.T) {
 		command("release", "pums.csv", "--eps", "3", "--formula", "married ~ age", "--steps", "1", "-o", name).finished(t)
 	}
 	joint := command(append(strings.Fields("infer north.json south.json --family binomial"), quick...)...).finished(t)
-	for _, part := range []string{"family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release cannot tell of curves"} {
+	for _, part := range []string{"family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release can tell (dpreg check) of columns that bounds cut and custodians that differ by much; it cannot of curves"} {
 		if !strings.Contains(strings.Join(strings.Fields(joint.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, joint.stdout)
+		}
+	}
+	checked := command(append(strings.Fields("check north.json south.json --family binomial --calibrate 0"), quick...)...).finished(t)
+	for _, part := range []string{"at 2 custodians", "age × married", "all releases", "the logistic model has as many parameters"} {
+		if !strings.Contains(strings.Join(strings.Fields(checked.stdout), " "), part) {
+			t.Errorf("the check lacks %q:\n%s", part, checked.stdout)
 		}
 	}
 	for says, args := range map[string][]string{
 		"no partial pooling": {"infer", "--pooling", "partial"},
 		"infer from one":     {"infer", "--same-rows"},
-		"check each":         {"check"},
 	} {
 		if r := command(append(args, "north.json", "south.json", "--family", "binomial")...).says(t, says); r.code != misused {
 			t.Errorf("%v: exit code %d", args, r.code)
