@@ -16,8 +16,8 @@ import (
 //	                        + log p(θ | λ) + log p(λ) + log p(z | s),
 //
 // i = 0 … p−1, see rowsOfX, index and linked. T alone is integrated out.
-// Σy² is left out: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
-// of counts it would make slopes hang on the variance being Poisson's. Statistics have n for it,
+// Σy² is no statistic: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
+// of counts leastSquare has what z tells. Statistics have n for it,
 // and so has what is observed, but where y is 0 or 1 and n is latent: there z tells n once more.
 //
 // What depends on n alone is
@@ -63,11 +63,13 @@ func knowing(site *model.Site) *model.Site {
 }
 
 func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
+	least := newLeastSquare(site, of)
 	site = knowing(site)
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
 		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: make([]float64, len(obs.Z))}
+	f.linked.least = least
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
 	if told := obs.Told; told != nil {

@@ -32,8 +32,8 @@ import (
 //
 //     p(h⊥ | F, h∥) ∝ (1 − |h⊥|²/Q)^{(n−L−p−2)/2} Q^{−(p−1)/2},   |h⊥|² < Q.
 //
-// κ is 1 of a response that is 0 or 1, and the law of h⊥ exact; of counts Σy² is not read, and κ is
-// S_0/M_0, from which it is 1/√n.
+// κ is 1 of a response that is 0 or 1, and the law of h⊥ exact; of counts κ is S_0/M_0, from which it is 1/√n, and of
+// Σy² leastSquare has what z tells.
 //
 // Together, with Q′ = Q + h∥² − |h|² and ρ = (h∥, 0) − r,
 //
@@ -43,6 +43,8 @@ type index struct {
 	n  float64
 	p  int
 	at []ofLevel
+
+	least *leastSquare // nil of a response that is 0 or 1
 
 	s                      float64   // s
 	f, e                   []float64 // f and e
@@ -100,6 +102,9 @@ func (t *index) direct() {
 func (t *index) value() (logp float64, ok bool) {
 	t.along, t.square = dot(t.e, t.h), 0
 	hh, hb, bb, most := 0.0, 0.0, 1.0, 0.0
+	if t.least != nil {
+		logp = t.least.value(t)
+	}
 	t.r = [2]float64{t.along, 0}
 	for i := range t.at {
 		l := &t.at[i]
@@ -156,11 +161,18 @@ func (t *index) slope() {
 		l.byM = [4]float64{-l.root*byD - byKappa*l.kappa/l.M[0], w * p0}
 		l.bySquares = [3]float64{byKappa / l.M[0]}
 	}
+	if t.least != nil {
+		t.least.slope(t)
+	}
 }
 
 // byRows is the derivative in n of one level's law at fixed means, where slope was last.
 func (t *index) byRows() float64 {
-	return 0.5 * (math.Log(t.left) - math.Log(t.rest) - t.square/t.n)
+	byRows := 0.5 * (math.Log(t.left) - math.Log(t.rest) - t.square/t.n)
+	if t.least != nil {
+		byRows += t.least.per * t.least.bySum
+	}
+	return byRows
 }
 
 // pull adds to g the gradient in f, and writes that in each η̄_l, of those in e, M, S, K and so on.

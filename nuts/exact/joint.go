@@ -34,10 +34,12 @@ type joint struct {
 }
 
 func newJoint(t *model.Joint) *joint {
+	least := make([]*leastSquare, len(t.Sites))
 	if t.Family != model.Normal {
 		own := *t
 		own.Sites = nil
-		for _, s := range t.Sites {
+		for j, s := range t.Sites {
+			least[j] = newLeastSquare(s, familyOf(t.Family, s.Upper))
 			own.Sites = append(own.Sites, knowing(s))
 		}
 		t = &own
@@ -47,7 +49,7 @@ func newJoint(t *model.Joint) *joint {
 	f := &joint{hub: newHub(&hub), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
-		s := newPart(t, j, f.hub.Hub)
+		s := newPart(t, j, f.hub.Hub, least[j])
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
@@ -63,11 +65,11 @@ func newJoint(t *model.Joint) *joint {
 	return f
 }
 
-func newPart(t *model.Joint, j int, hub *model.Hub) part {
+func newPart(t *model.Joint, j int, hub *model.Hub, least *leastSquare) part {
 	if byFactor(t.Sites[j]) {
-		return newLevelSpoke(t, j, hub)
+		return newLevelSpoke(t, j, hub, least)
 	}
-	return newSpoke(t, j, hub)
+	return newSpoke(t, j, hub, least)
 }
 
 // Dim returns the number of coordinates.

@@ -201,7 +201,7 @@ func TestJointLevelsOfOne(t *testing.T) {
 					_, obs := c.draw(rng)
 					problem := &model.Joint{Shape: s, Prior: prior, Sites: []*model.Site{c.site(obs)}}
 					f, hub := newByLevel(problem.Sites[0], prior), model.NewHub(problem)
-					part := newLevelSpoke(problem, 0, hub)
+					part := newLevelSpoke(problem, 0, hub, nil)
 					constant := math.NaN()
 					for range 5 {
 						phi, counts, sums, w := randomSums(hub, f, rng)

@@ -35,7 +35,7 @@ type levelSpoke struct {
 	drawn    bool // draws have the covariates' law
 }
 
-func newLevelSpoke(t *model.Joint, j int, hub *model.Hub) *levelSpoke {
+func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *levelSpoke {
 	c := newCustodian(t, j, hub)
 	k := c.Told.Dummies
 	q := t.Shape.P - k
@@ -44,6 +44,7 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub) *levelSpoke {
 		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), drawn: t.Shared}
 	if t.Family != model.Normal {
 		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, k+1)
+		s.family.least = least
 	}
 	return s
 }

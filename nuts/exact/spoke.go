@@ -50,7 +50,7 @@ type spoke struct {
 	ok   bool      // rows have such statistics
 }
 
-func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
+func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke {
 	m := t.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j), end: m,
@@ -59,6 +59,7 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 	s.rows = newRowCount(s.Observation, s.noise)
 	if t.Family != model.Normal {
 		s.end, s.family = s.p, newSumsOfY(familyOf(t.Family, s.Upper), s.p)
+		s.family.least = least
 		s.rows.c++
 		s.rows.scatter(s.p, m)
 		s.rows.gamma = append(s.rows.gamma, gammaTerm{1, -1})
