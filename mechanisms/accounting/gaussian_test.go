@@ -198,6 +198,7 @@ func TestContinuedFraction(t *testing.T) {
 
 func BenchmarkSigma(b *testing.B) {
 	for b.Loop() {
+		sigmas.Clear()
 		if _, err := Sigma(1, 1e-6, 4); err != nil {
 			b.Fatal(err)
 		}
