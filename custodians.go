@@ -147,7 +147,7 @@ func (f *Fit) FromRows() bool { return len(f.Custodians) == 0 }
 
 // jointConverter maps what only several releases have, which are the last columns of a draw.
 func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
-	q := f.shape().Q()
+	q, own := f.shape().Q(), f.layout().Own()
 	triangle := q * (q + 1) / 2
 	columns, behind := several(f.layout().Shown(whole)), several(f.layout().Drawn())
 	a, _ := f.frame.ThetaMatrix()
@@ -165,18 +165,19 @@ func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 			for k := range q {
 				dst[k] = math.Sqrt(omega[k*q+k])
 			}
-			dst[q] = src[triangle]
-			dst, src = dst[q+1:], src[triangle+1:]
-			for range f.Custodians {
-				copy(dst, src[:q+1])
-				if u == Original {
-					f.frame.ThetaToOriginal(dst[:q], src[:q])
-					dst[q] *= f.frame.Half[len(f.frame.Half)-1]
-				}
-				dst, src = dst[q+1:], src[q+1:]
-			}
+			dst, src = dst[q:], src[triangle:]
 		}
 		copy(dst, src)
+		if f.problem.PartialPooling && u == Original {
+			dst = dst[own-q:] // behind υ
+			for at := range len(f.Custodians) {
+				theta, sigma := dst[at*own:at*own+q], dst[at*own+q:(at+1)*own]
+				f.frame.ThetaToOriginal(theta, theta)
+				for k := range sigma {
+					sigma[k] *= f.frame.Half[len(f.frame.Half)-1]
+				}
+			}
+		}
 	}
 }
 
@@ -210,7 +211,7 @@ func (f *Fit) Shrinkage(u Units) []float64 {
 	if !f.problem.PartialPooling {
 		return nil
 	}
-	draws, q, sites := f.Draws(u), f.shape().Q(), len(f.Custodians)
+	draws, q, own, sites := f.Draws(u), f.shape().Q(), f.layout().Own(), len(f.Custodians)
 	width, at := len(draws.Names), draws.Index(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: f.shape().First()}.Name())
 	shrinkage := make([]float64, q)
 	means, diff := make([]float64, sites), make([]float64, sites)
@@ -220,7 +221,7 @@ func (f *Fit) Shrinkage(u Units) []float64 {
 		for _, chain := range draws.Chains {
 			for row := 0; row < len(chain); row += width {
 				for j := range diff {
-					diff[j] = chain[row+at+j*(q+1)+k] - chain[row+k]
+					diff[j] = chain[row+at+j*own+k] - chain[row+k]
 					means[j] += diff[j]
 				}
 				within += reference.Variance([][]float64{diff})

@@ -335,7 +335,6 @@ func TestFamilyRefuses(t *testing.T) {
 	}{
 		{"tells of values between", []*release.Release{between}, dpreg.Options{Family: model.Binomial}},
 		{"has the bounds 0:2", []*release.Release{wide}, dpreg.Options{Family: model.Probit}},
-		{"no partial pooling", []*release.Release{good, other}, dpreg.Options{Family: model.Binomial, Pooling: dpreg.PartialPooling}},
 		{"infer from one", []*release.Release{good, other}, dpreg.Options{Family: model.Binomial, SameRows: true}},
 		{"1: family poisson takes counts that are clamped at one bound", []*release.Release{counts(9), counts(12)}, dpreg.Options{Family: model.Poisson}},
 		{"1: family binomial is of whole numbers", []*release.Release{good, between}, dpreg.Options{Family: model.Binomial}},

@@ -190,25 +190,24 @@ func (f *Fit) coefficientSDs(u Units) [][]float64 {
 func (f *Fit) drawPrior() *posterior.Draws {
 	shape, rng := f.shape(), mcmc.Stream(reference.Seed, priorStream)
 	conditionals, x := model.NewConditionals(shape, f.Prior, f.hasCovariates()), model.NewParams(shape)
-	spread := model.NewSpread(shape.Q())
-	phi := make([]float64, spread.Dim())
+	spread, err := f.problem.NewSpread(f.Design)
 	width, all, covariates := len(f.draws.Names), make([]float64, len(shape.Names())), f.hasCovariates()
 	first := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
 	many := min(priorDraws, max(leastPriorDraws, priorDrawsWork/max(1, shape.P*shape.P*shape.P)))
 	drawn := make([]float64, many*width)
 	for row := range slices.Chunk(drawn, width) {
 		conditionals.DrawPrior(x, rng)
-		if f.Family != model.Normal {
+		if x.Write(all); f.Family != model.Normal {
 			x.WriteLinked(row)
-			continue
-		}
-		x.Write(all)
-		if copy(row, all[:shape.Q()+1]); covariates {
+		} else if copy(row, all[:shape.Q()+1]); covariates {
 			copy(row, all)
 		}
-		if f.problem.PartialPooling {
-			spread.DrawPrior(phi, rng)
-			at := first + spread.Write(row[first:])
+		if err != nil || !f.problem.PartialPooling {
+			continue
+		}
+		spread.DrawPrior(make([]float64, spread.Dim()), rng)
+		at := first + spread.Write(row[first:])
+		if f.Family == model.Normal {
 			sigma := math.Sqrt(x.Sigma2) * math.Exp(row[at-1]*rng.NormFloat64())
 			for range f.Custodians {
 				at += shape.Q() + 1

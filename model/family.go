@@ -196,14 +196,11 @@ func (f Family) Design(d *schema.Design) *schema.Design {
 	return &link
 }
 
-// linked is an error where a problem is not one that its family takes: custodians share one θ, and counts
-// one bound, above which they are clamped.
+// linked is an error where a problem is not one that its family takes: counts have one bound, above which they are
+// clamped.
 func (p *Problem) linked() error {
 	f := p.Family
-	switch {
-	case p.PartialPooling:
-		return fmt.Errorf("family %s has no partial pooling: --pooling complete has one regression for all, or infer each by itself", f)
-	case p.SameRows:
+	if p.SameRows {
 		return fmt.Errorf("family %s takes releases of rows of their own: of the same rows infer from one", f)
 	}
 	for j, r := range p.Releases {

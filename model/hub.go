@@ -19,7 +19,7 @@ type Hub struct {
 	Shape  Shape
 	Params *Params
 	Spread *Spread   // nil unless pooling is partial
-	Centre []float64 // (θ, log σ²) at the last Constrain
+	Centre []float64 // (θ, log σ²) at the last Constrain; of a family with a Spread θ alone
 
 	// GTheta, GSigma, GMuX and GFactor take the gradient of a function in (θ, log σ²), σ,
 	// μ_x and the Cholesky factor of T (lower triangle), for Pull.
@@ -41,7 +41,8 @@ func NewHub(t *Joint) *Hub {
 		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
 	}
 	if t.Partial {
-		h.Spread = NewSpread(s.Q())
+		h.Spread = t.NewSpread()
+		h.Centre = h.Centre[:len(h.Spread.Tau)]
 	}
 	return h
 }
@@ -110,10 +111,11 @@ func (h *Hub) Pull(grad []float64) {
 // Write lays the parameters out as Joint.Names begins, Ω included, and returns the
 // number written.
 func (h *Hub) Write(dst []float64) int {
+	write := h.Params.Write
 	if h.linked {
-		return h.Params.WriteLinked(dst)
+		write = h.Params.WriteLinked
 	}
-	at := h.Params.Write(dst)
+	at := write(dst)
 	if h.Spread != nil {
 		at += h.Spread.Write(dst[at:])
 	}

@@ -184,7 +184,7 @@ type Layout struct {
 	Shape      Shape
 	Covariates bool   // μ_x and T are among the parameters
 	Linked     bool   // σ is not: the response is of a Family
-	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j
+	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j, but υ and σ_j of a Family
 	Latent     []bool // of each release, whether its number of rows is
 }
 
@@ -234,10 +234,13 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 		if shown {
 			vector(RootOmega, 0, first, q)
 		}
-		add(Parameter{Kind: SpreadLogSigma})
+		if !l.Linked {
+			add(Parameter{Kind: SpreadLogSigma})
+		}
 		for j := range l.Latent {
-			vector(ThetaAt, j+1, first, q)
-			add(Parameter{Kind: SigmaAt, Custodian: j + 1})
+			if vector(ThetaAt, j+1, first, q); !l.Linked {
+				add(Parameter{Kind: SigmaAt, Custodian: j + 1})
+			}
 		}
 	}
 	for j, latent := range l.Latent {
@@ -246,6 +249,14 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 		}
 	}
 	return all
+}
+
+// Own counts a custodian's coefficients and sigma.
+func (l Layout) Own() int {
+	if l.Linked {
+		return l.Shape.Q()
+	}
+	return l.Shape.Q() + 1
 }
 
 // Rows is the number of rows of release j, from 0.

@@ -11,7 +11,7 @@ import (
 )
 
 // Pooled is the regression of one custodian, w = (θ_j, log σ_j²) ~ N(u, BBᵀ) about
-// u = (θ, log σ²), B = diag(τ)C of Spread. In w = u + Bη, η standard normal, η would follow
+// u = (θ, log σ²), of a family w = θ_j and u = θ, B = diag(τ)C of Spread. In w = u + Bη, η standard normal, η would follow
 // u and B along a funnel where z tells much of w, and w would where it tells little. So
 // the coordinates are c of
 //
@@ -38,46 +38,65 @@ type Pooled struct {
 	scratch      []float64
 }
 
-// NewPooled guesses from the release of s. The hub, whose pooling is partial, holds u and B.
-func NewPooled(s *Site, hub *Hub) *Pooled {
-	k := s.Shape.Q() + 1
+// Link takes θ of a line of y in [−1, 1] to the scale of a family's link, of rows whose covariates have the law in x.
+// It returns by what a slope there times this is the line's, about, and the variance of y.
+type Link func(x *Params) (per, variance float64)
+
+// NewPooled guesses from the release of s. The hub, whose pooling is partial, holds u and B; link is that of a family,
+// else nil.
+func NewPooled(s *Site, hub *Hub, link Link) *Pooled {
+	k := len(hub.Centre)
 	vec := func() []float64 { return make([]float64, k) }
 	t := &Pooled{hub: hub, guess: NewGuess(k), Own: vec(), Slope: vec(),
 		delta: vec(), eta: vec(), pull: vec(), spread: vec(), root: make([]float64, k*k), scratch: vec()}
-	t.Theta = t.Own[:k-1]
-	t.rough(s)
+	t.Theta = t.Own[:s.Shape.Q()]
+	t.rough(s, link)
 	return t
 }
 
-// Sigma is σ_j.
-func (t *Pooled) Sigma() float64 { return math.Exp(0.5 * t.Own[len(t.Theta)]) }
+// Sigma is σ_j, and σ of a family, which nothing depends on.
+func (t *Pooled) Sigma() float64 {
+	if len(t.Own) == len(t.Theta) {
+		return math.Sqrt(t.hub.Params.Sigma2)
+	}
+	return math.Exp(0.5 * t.Own[len(t.Theta)])
+}
 
 // Take takes w of parameters.
-func (t *Pooled) Take(x *Params) { t.Own[copy(t.Theta, x.Theta)] = math.Log(x.Sigma2) }
+func (t *Pooled) Take(x *Params) {
+	if at := copy(t.Theta, x.Theta); at < len(t.Own) {
+		t.Own[at] = math.Log(x.Sigma2)
+	}
+}
 
 // Write writes θ_j and σ_j, and returns the number written.
 func (t *Pooled) Write(dst []float64) int {
 	at := copy(dst, t.Theta)
-	dst[at] = t.Sigma()
-	return at + 1
+	if at < len(t.Own) {
+		dst[at] = t.Sigma()
+	}
+	return len(t.Own)
 }
 
 // rough guesses w from z as if it were s. With Mθ = XY the normal equations, each with
 // the noise of one sum and q products, of variance v together v(1 + |θ|²), the covariance
 // of θ_j is about M⁻¹(σ²M + v(1 + |θ|²)I)M⁻¹. The residual sum of squares nσ² is a
 // quadratic form of the sums in (−θ, 1), whose noise has a variance of at most
-// 2v(1 + |θ|²)², so that the variance of log σ_j² is about 2/n + 2v(1 + |θ|²)²/(nσ²)².
-func (t *Pooled) rough(s *Site) {
+// 2v(1 + |θ|²)², so that the variance of log σ_j² is about 2/n + 2v(1 + |θ|²)²/(nσ²)². What a family's line is
+// at the mean of x, and its slopes, are about in proportion to those on the link's scale, and y has the variance σ².
+func (t *Pooled) rough(s *Site, link Link) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
 	z, _ := s.projected(n)
 	sums, prior := NewSums(shape), roughPrior(q)
 	sums.Set(z, n)
-	k := q + 1
+	k := len(t.Own)
 	for i := range k {
 		t.guess.Precision[i*k+i] = 1 // no guess: that of the prior's mean
 	}
-	t.guess.Mean[q] = math.Log(prior.Scale / (prior.Shape - 1))
+	if k > q {
+		t.guess.Mean[q] = math.Log(prior.Scale / (prior.Shape - 1))
+	}
 	given := prior.Clone()
 	if !conjugate.NewNIGSampler(q).Update(given, prior, sums.XX, sums.XY, sums.YY, n) {
 		return
@@ -89,7 +108,10 @@ func (t *Pooled) rough(s *Site) {
 	for j := range shape.M() {
 		noise = math.Max(noise, s.Scale[0]/(s.Units.Scale(j)*s.Units.Scale(shape.P)))
 	}
-	sigma2, half := given.Scale/(given.Shape-1), make([]float64, q*q)
+	sigma2, per, half := given.Scale/(given.Shape-1), 1.0, make([]float64, q*q)
+	if link != nil {
+		per, sigma2 = link(lineOf(given.Mean, z, shape, n))
+	}
 	for i, v := range given.Precision {
 		half[i] = sigma2 * v
 	}
@@ -105,11 +127,28 @@ func (t *Pooled) rough(s *Site) {
 	}
 	dense.MulABt(half, rows, rows, q, q, q)
 	for i := range q {
-		copy(t.guess.Precision[i*k:], half[i*q:(i+1)*q])
+		row := t.guess.Precision[i*k : i*k+q]
+		copy(row, half[i*q:])
+		floats.Scale(per*per, row)
 	}
 	copy(t.guess.Mean, given.Mean)
-	relative := noise * size / (n * sigma2)
-	t.guess.Mean[q], t.guess.Precision[k*k-1] = math.Log(sigma2), 1/(2/n+2*relative*relative)
+	if k > q {
+		relative := noise * size / (n * sigma2)
+		t.guess.Mean[q], t.guess.Precision[k*k-1] = math.Log(sigma2), 1/(2/n+2*relative*relative)
+	}
+}
+
+// lineOf is a line beside the law of x that sums of n rows have.
+func lineOf(theta, s []float64, shape Shape, n float64) *Params {
+	m, x := shape.M(), NewParams(shape)
+	x.Theta = theta
+	scatter := make([]float64, m*m)
+	Scatter(scatter, s, m, n)
+	for i := range shape.P {
+		x.MuX[i] = s[i] / n
+		floats.AddScaled(x.Tau[i*shape.P:(i+1)*shape.P], 1/n, scatter[i*m:i*m+shape.P])
+	}
+	return x
 }
 
 // roughPrior is a vague conjugate prior, for a guess.
@@ -280,7 +319,7 @@ const (
 
 // NewInterweave is for the hub's spread and these sites.
 func NewInterweave(hub *Hub, sites []*Pooled) *Interweave {
-	return &Interweave{hub: hub, sites: sites, unused: make([]float64, hub.Spread.Dim()), eta: make([]float64, hub.Shape.Q()+1)}
+	return &Interweave{hub: hub, sites: sites, unused: make([]float64, hub.Spread.Dim()), eta: make([]float64, len(hub.Centre))}
 }
 
 // Step moves Spread's coordinates phi, at u of the hub and each w_j, and leaves the hub's

@@ -76,6 +76,21 @@ func (f Family) DefaultPrior(d *schema.Design, releases ...*release.Release) (*P
 	return f.defaultPrior(d, releases, (*Prior).spreadFactors)
 }
 
+// spreadSDs are those of the half-normal laws of how custodians' coefficients spread, see Spread; nil of the normal family.
+func (f Family) spreadSDs(d *schema.Design, releases []*release.Release) (all []float64, err error) {
+	if f == Normal {
+		return nil, nil
+	}
+	_, sd, err := standard(d, releases)
+	if d.Intercept {
+		all = append(all, linkSpread*linkInterceptSD)
+	}
+	for j := range d.Covariates {
+		all = append(all, linkSpread*linkSlopeScale/(math.Sqrt(float64(len(d.Covariates)))*sd[j]))
+	}
+	return all, err
+}
+
 // ShrinkingPrior is DefaultPrior with one free spread of all slopes, in standardised
 // columns: ridge regression, whose penalty is learned.
 func (f Family) ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {

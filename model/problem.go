@@ -143,6 +143,7 @@ type Joint struct {
 	Sites           []*Site
 	Shared, Partial bool
 	Family          Family
+	SpreadSD        []float64 // of the half-normal laws of τ of Spread, of a family
 }
 
 // Site is the release of one custodian.
@@ -253,6 +254,9 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 	}
 	if out.Prior = p.Prior.OfRows(out.Rows()); p.PartialPooling {
 		out.Prior.Kurtosis = Kurtosis{} // each custodian's rows have a σ_j of their own
+		if out.SpreadSD, err = p.Family.spreadSDs(hull, p.Releases); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

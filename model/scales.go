@@ -102,7 +102,7 @@ func (s *scales) ownDensity() float64 {
 // prior is that of λ and log τ_q.
 func (s *scales) prior() float64 {
 	h, q := s.of, len(s.of.Theta)
-	lambda, u := h.Centre[q], math.Exp(h.Phi[q])/h.Spread.priorSD(q)
+	lambda, u := h.Centre[q], math.Exp(h.Phi[q])/h.Spread.sd[q]
 	return -s.shape*lambda - s.energy*math.Exp(-lambda) + h.Phi[q] - 0.5*u*u
 }
 

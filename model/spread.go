@@ -3,8 +3,10 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Spread is the law of the custodians' regressions about a common one, in common units,
@@ -20,6 +22,9 @@ import (
 //	Ω = diag(τ) R diag(τ),   τ_k half-normal of sd ½,   R = C_θC_θᵀ ~ LKJ(2),
 //	υ half-normal of sd 0.3.
 //
+// Of a family there is no σ_j, w_j = θ_j, and τ_k is half-normal of 0.4 of the scale of the default prior: of sd 1 of
+// the intercept, and 0.7/(√p ŝ_x) of slopes.
+//
 // It leaves σ_j nearly the prior that one release's σ has. A half-t σ of 2a₀ degrees of
 // freedom has a log σ of variance ¼(ψ′(½) + ψ′(a₀)), 1.21² by default; that of log σ_j is
 // greater by E υ² = 0.3² and makes 1.25². The median stays, and E σ_j² = E σ² E exp(2υ²) =
@@ -34,13 +39,14 @@ import (
 //
 // sd_k = ½, and sd_q = 0.6 of τ_q = 2υ. C_ik = tanh y_ik ∏_{l<k} sech y_il, C_ii = ∏_{l<i} sech y_il.
 type Spread struct {
-	Tau    []float64 // τ, length q + 1
-	Factor []float64 // C, (q+1)×(q+1), lower triangular
+	Tau    []float64 // τ, length k = q + 1, or of a family q
+	Factor []float64 // C, k×k, lower triangular
 
 	// GTau and GFactor take the gradient of a function in τ and C, for Pull.
 	GTau, GFactor []float64
 
-	tanh []float64 // of y_ik, (q+1)×(q+1)
+	tanh []float64 // of y_ik, k×k
+	sd   []float64 // sd_k
 	q    int
 }
 
@@ -49,26 +55,49 @@ const (
 	SpreadSD         = 0.5 // of the half-normal law of τ_k, in common units
 	SpreadLKJ        = 2.0 // η
 	SpreadLogSigmaSD = 0.3 // of the half-normal law of υ, the sd of log σ_j
+	linkSpread       = 0.4 // of a family, by the scale of the default prior
 )
 
-// NewSpread allocates for q coefficients.
+// NewSpread allocates for q coefficients and σ.
 func NewSpread(q int) *Spread {
-	k := q + 1
-	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &Spread{Tau: vec(k), Factor: vec(k * k), GTau: vec(k), GFactor: vec(k * k), tanh: vec(k * k), q: q}
-	s.Factor[k*k-1] = 1
+	s := newSpread(append(slices.Repeat([]float64{SpreadSD}, q), 2*SpreadLogSigmaSD))
+	s.Factor[len(s.Factor)-1], s.q = 1, q
 	return s
 }
 
-// Dim returns q + 1 + q(q−1)/2.
-func (s *Spread) Dim() int { return s.q + 1 + s.q*(s.q-1)/2 }
+// newSpread is that of coefficients alone, of which these are the sds of τ.
+func newSpread(sd []float64) *Spread {
+	k := len(sd)
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &Spread{Tau: vec(k), Factor: vec(k * k), GTau: vec(k), GFactor: vec(k * k), tanh: vec(k * k), sd: sd, q: k}
+}
+
+// NewSpread is that of the problem's custodians.
+func (t *Joint) NewSpread() *Spread {
+	if t.Family != Normal {
+		return newSpread(t.SpreadSD)
+	}
+	return NewSpread(t.Shape.Q())
+}
+
+// NewSpread is that of the problem's custodians, of a design in common units.
+func (p *Problem) NewSpread(d *schema.Design) (*Spread, error) {
+	sd, err := p.Family.spreadSDs(d, p.Releases)
+	if err != nil {
+		return nil, err
+	}
+	return (&Joint{Shape: Shape{P: len(d.Covariates), Intercept: d.Intercept}, Family: p.Family, SpreadSD: sd}).NewSpread(), nil
+}
+
+// Dim returns k + q(q−1)/2.
+func (s *Spread) Dim() int { return len(s.Tau) + s.q*(s.q-1)/2 }
 
 // Constrain takes the spread of its coordinates.
 func (s *Spread) Constrain(phi []float64) {
 	for i := range s.Tau {
 		s.Tau[i] = math.Exp(phi[i])
 	}
-	k, at := s.q+1, s.q+1
+	k, at := len(s.Tau), len(s.Tau)
 	for i := range s.q {
 		left := 1.0 // ∏ sech
 		for l := range i {
@@ -81,20 +110,12 @@ func (s *Spread) Constrain(phi []float64) {
 	}
 }
 
-// priorSD is the sd of the half-normal law of τ_i.
-func (s *Spread) priorSD(i int) float64 {
-	if i == s.q {
-		return 2 * SpreadLogSigmaSD
-	}
-	return SpreadSD
-}
-
 // LogPrior returns log p(φ) up to a constant, and writes its gradient, at the point
 // of the last Constrain.
 func (s *Spread) LogPrior(grad, phi []float64) float64 {
-	k, logp := s.q+1, 0.0
+	k, logp := len(s.Tau), 0.0
 	for i, t := range s.Tau {
-		u := t / s.priorSD(i)
+		u := t / s.sd[i]
 		logp += phi[i] - 0.5*u*u
 		grad[i] = 1 - u*u
 	}
@@ -121,7 +142,7 @@ func (s *Spread) Pull(grad []float64) {
 	for i, t := range s.Tau {
 		grad[i] += t * s.GTau[i]
 	}
-	k, at := s.q+1, s.q+1
+	k, at := len(s.Tau), len(s.Tau)
 	for i := range s.q {
 		left := 1.0
 		for l := range i {
@@ -137,9 +158,9 @@ func (s *Spread) Pull(grad []float64) {
 	}
 }
 
-// Write writes the upper triangle of Ω row by row, then υ, and returns the number written.
+// Write writes the upper triangle of Ω row by row, then υ where there is one, and returns the number written.
 func (s *Spread) Write(dst []float64) int {
-	n, at := s.q+1, 0
+	n, at := len(s.Tau), 0
 	for k := range s.q {
 		for l := k; l < s.q; l++ {
 			r := 0.0
@@ -150,11 +171,14 @@ func (s *Spread) Write(dst []float64) int {
 			at++
 		}
 	}
-	dst[at] = 0.5 * s.Tau[s.q]
-	return at + 1
+	for _, tau := range s.Tau[s.q:] {
+		dst[at] = 0.5 * tau
+		at++
+	}
+	return at
 }
 
-// Root writes B = diag(τ)C, (q+1)×(q+1) and lower triangular.
+// Root writes B = diag(τ)C, k×k and lower triangular.
 func (s *Spread) Root(dst []float64) {
 	n := len(s.Tau)
 	for k, tau := range s.Tau {
@@ -167,7 +191,7 @@ func (s *Spread) Root(dst []float64) {
 // DrawPrior draws coordinates from the prior: of a correlation, ρ = 2B − 1, B ~ Beta(α, α).
 func (s *Spread) DrawPrior(phi []float64, rng *rand.Rand) {
 	for i := range s.Tau {
-		phi[i] = math.Log(s.priorSD(i) * math.Abs(rng.NormFloat64()))
+		phi[i] = math.Log(s.sd[i] * math.Abs(rng.NormFloat64()))
 	}
 	at := len(s.Tau)
 	for i := range s.q {

@@ -36,21 +36,26 @@ func (p *Predictor) sds(a []float64) []float64 {
 	if p.omega == nil {
 		return p.sigma
 	}
-	q, sds := len(a), make([]float64, len(p.sigma))
+	sds := make([]float64, len(p.sigma))
 	for i, sigma := range p.sigma {
-		variance := 0.0
-		for j, u := range a {
-			for k, v := range a {
-				variance += u * p.omega[(i*q+j)*q+k] * v
-			}
-		}
-		variance = max(variance, 0) // rounding, as in moments
+		variance := p.between(i, a)
 		if !p.mean {
 			variance += sigma * sigma
 		}
 		sds[i] = math.Sqrt(variance)
 	}
 	return sds
+}
+
+// between is aᵀΩa of draw i.
+func (p *Predictor) between(i int, a []float64) (variance float64) {
+	q := len(a)
+	for j, u := range a {
+		for k, v := range a {
+			variance += u * p.omega[(i*q+j)*q+k] * v
+		}
+	}
+	return max(variance, 0) // rounding, as in moments
 }
 
 // mixture is the equal mixture of the normals N(mean_i, sd_i²), with the

@@ -108,23 +108,22 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	p := &Predictor{frame: o.Family.Design(design).Frame(), design: design, level: o.Level, mean: o.Mean, family: o.Family}
-	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}}
+	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}, family: o.Family}
 	names, pooled, err := s.names(o.Custodian, o.Common)
 	if err != nil {
 		return nil, err
 	}
 	q := s.shape.Q()
-	if o.Family != model.Normal {
-		names = names[:q]
-	}
 	rows, err := s.rows(names)
 	if err != nil {
 		return nil, err
 	}
 	if o.Family != model.Normal {
-		step := (len(rows)/q + lineDraws - 1) / lineDraws
-		for i := 0; i < len(rows); i += step * q {
+		width := len(names)
+		step := (len(rows)/width + lineDraws - 1) / lineDraws
+		for i := 0; i < len(rows); i += step * width {
 			p.theta = append(p.theta, rows[i:i+q]...)
+			p.omega = append(p.omega, rows[i+q:i+width]...)
 		}
 		return p, nil
 	}
@@ -255,19 +254,20 @@ func (p *Predictor) moments(a []float64) (mean, variance float64) {
 
 // source is where a Predictor takes parameters from.
 type source struct {
-	draws *posterior.Draws
-	units dpreg.Units
-	frame schema.Frame
-	shape model.Shape
+	draws  *posterior.Draws
+	units  dpreg.Units
+	frame  schema.Frame
+	shape  model.Shape
+	family model.Family
 }
 
 // names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
 // custodian of several that are pooled partially, the whole of Ω, and υ unless it is what is common. Draws of earlier
-// versions, in which all custodians had one σ², have neither υ nor σ_j.
+// versions, in which all custodians had one σ², have neither υ nor σ_j. Of a family there is no σ at all.
 func (s *source) names(custodian int, common bool) (names []string, pooled bool, err error) {
 	q := s.shape.Q()
 	first := s.shape.First()
-	names = s.shape.RegressionNames()
+	names = model.Names(model.Layout{Shape: s.shape, Linked: s.family != model.Normal}.Drawn())
 	at := func(c, k int) string {
 		return model.Parameter{Kind: model.ThetaAt, Custodian: c, K: k + first}.Name()
 	}
@@ -329,15 +329,17 @@ func (s *source) rows(names []string) ([]float64, error) {
 			if s.units == dpreg.Original {
 				s.frame.ThetaToScaled(row[:q], row[:q])
 			}
-			if len(names) == q { // of a family
-				continue
-			}
-			if names[q] != "sigma2" {
-				row[q] *= row[q]
+			omega := row[q:]
+			if s.family == model.Normal {
+				if names[q] != "sigma2" {
+					row[q] *= row[q]
+				}
+				if omega = row[q+1:]; s.units == dpreg.Original {
+					row[q] /= h * h
+				}
 			}
 			if s.units == dpreg.Original {
-				row[q] /= h * h
-				spreadToScaled(row[q+1:], linear, q)
+				spreadToScaled(omega, linear, q)
 			}
 		}
 	}

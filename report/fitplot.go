@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -345,18 +346,22 @@ func (s *shown) custodians() *Figure {
 	if first < 0 {
 		return nil
 	}
-	q, shown := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians)
+	q, shown, what := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians), "Coefficients and sigma"
+	sigmas := 1
+	if s.fit.Family != model.Normal {
+		what, sigmas = "Coefficients", 0
+	}
 	f := &Figure{
-		Name: CustodiansPlot, title: "Custodians' coefficients and sigma about common ones",
+		Name: CustodiansPlot, title: "Custodians' " + strings.ToLower(what) + " about common ones",
 		keys:    []Key{{Name: exactly(percent(s.level)) + " % interval", LineStyle: wideLine}, {Name: "50 %", LineStyle: halfLine}, {Name: "mean", mark: barMark}},
-		caption: "Coefficients and sigma of each custodian and, below the line, the common ones that they lie about. " + shrunk(s.fit, s.units),
+		caption: what + " of each custodian and, below the line, the common ones that they lie about. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {
 		f.note = fmt.Sprintf("Shown are the first %d of %d custodians; the table has all. ", shown, len(s.fit.Custodians))
 	}
-	coefficients := min(q, mostPanels-1)
+	coefficients := min(q, mostPanels-sigmas)
 	if coefficients < q {
-		f.note += fmt.Sprintf("Shown are the first %d of %d coefficients, and sigma; --save writes the draws of all.", coefficients, q)
+		f.note += fmt.Sprintf("Shown are the first %d of %d coefficients; --save writes the draws of all.", coefficients, q)
 	}
 	var names, labels []string
 	for _, c := range s.fit.Custodians[:shown] {
@@ -367,7 +372,7 @@ func (s *shown) custodians() *Figure {
 		labels = append(labels, short[name])
 	}
 	labels = append(labels, "common")
-	for k := range coefficients + 1 {
+	for k := range coefficients + sigmas {
 		common := k
 		if k == coefficients {
 			k = q
@@ -375,7 +380,7 @@ func (s *shown) custodians() *Figure {
 		}
 		rows := make([]*posterior.Parameter, 0, shown+1)
 		for j := range shown {
-			rows = append(rows, &all[first+j*(q+1)+k])
+			rows = append(rows, &all[first+j*(q+sigmas)+k])
 		}
 		drawn := drawCustodians(title[all[common].Label], labels, append(rows, &all[common]))
 		f.panels = append(f.panels, panel{plot: drawn, width: custodiansWidth, height: custodiansMargin + vg.Length(shown+1)*custodianHeight})

@@ -49,7 +49,7 @@ func grantedOfY(f *dpreg.Fit) []string {
 	switch {
 	case f.Design.Covariates == nil:
 		return []string{y + " normal"}
-	case inParts(f):
+	case inParts(f) && f.Family == model.Normal:
 		return []string{"residuals about " + y + "'s line of any spread, which is seen by how far parts' coefficients differ"}
 	case f.Family == model.Normal:
 		residuals := "normal residuals of one spread"

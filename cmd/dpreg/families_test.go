@@ -88,9 +88,20 @@ func TestFamilyOfCustodians(t *testing.T) {
 			t.Errorf("the check lacks %q:\n%s", part, checked.stdout)
 		}
 	}
+	pooled := command(append(strings.Fields("infer north.json south.json --family binomial --pooling partial --save d --report r.html"), quick...)...).finished(t)
+	for _, part := range []string{"partial pooling", "spread(age)", "age @ south.json", "coefficients normal about common ones"} {
+		if !strings.Contains(strings.Join(strings.Fields(pooled.stdout), " "), part) {
+			t.Errorf("the result lacks %q:\n%s", part, pooled.stdout)
+		}
+	}
+	if page, summary := read(t, "r.html"), read(t, "d/summary.json"); !strings.Contains(page, "Coefficients of each custodian") || strings.Contains(summary+pooled.stdout, "sigma") {
+		t.Errorf("of partial pooling it says\n%s", summary)
+	}
+	write(t, "new.csv", "age\n20\n")
+	command("predict", "--draws", "d", "new.csv").finished(t).says(t, "a new custodian")
+	command("predict", "--draws", "d", "new.csv", "--custodian", "south.json").finished(t)
 	for says, args := range map[string][]string{
-		"no partial pooling": {"infer", "--pooling", "partial"},
-		"infer from one":     {"infer", "--same-rows"},
+		"infer from one": {"infer", "--same-rows"},
 	} {
 		if r := command(append(args, "north.json", "south.json", "--family", "binomial")...).says(t, says); r.code != misused {
 			t.Errorf("%v: exit code %d", args, r.code)

@@ -209,7 +209,7 @@ func (f *flags) sayWhose(run *saved.Run) {
 	case run.OneDealing():
 		f.note("predicted for rows as those of all parts together, by θ and σ; --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
 	default:
-		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
+		f.note("predicted for a new custodian, whose regression lies about that of all; --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
 	}
 }
 

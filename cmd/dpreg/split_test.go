@@ -68,7 +68,6 @@ func TestSplit(t *testing.T) {
 		"has not those of --split 5":  {"--split", "5"},
 		"has epsilon 10, not 5":       {"--eps", "5"},
 		"name another folder":         {"--spend-again"},
-		"has no partial pooling":      {"--family", "binomial", "--formula", "married ~ educ", "--release", "m.parts"},
 		"--with-moments":              {"--with-moments"},
 		"has not those of --split 10": {"--release", "good.json"},
 	} {

@@ -33,13 +33,17 @@ type custodian struct {
 	p      int
 	theta  []float64 // θ, or θ_j
 	sigma  float64   // σ, or σ_j
-	gTheta []float64 // in θ, or in (θ_j, log σ_j²)
+	gTheta []float64 // in θ, or in w_j of model.Pooled
 }
 
 func newCustodian(t *model.Joint, j int, hub *model.Hub) custodian {
 	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, theta: hub.Params.Theta, gTheta: make([]float64, t.Shape.Q())}
 	if t.Partial {
-		c.pooled = model.NewPooled(c.Site, hub)
+		var link model.Link
+		if t.Family != model.Normal {
+			link = familyOf(t.Family, c.Upper).link
+		}
+		c.pooled = model.NewPooled(c.Site, hub, link)
 		c.theta, c.gTheta = c.pooled.Theta, make([]float64, len(c.pooled.Own))
 	}
 	return c

@@ -11,7 +11,9 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -25,6 +27,7 @@ type linkedSites struct {
 	scales         []float64
 	kinds          []release.Kind
 	shared, latent bool
+	partial        bool       // pooling is
 	wider          float64    // that boxes are
 	byResponse     []bool     // sums are by the levels of the response, but for Laplace noise in a frame; nil: of none
 	t              *testing.T // where some are
@@ -34,16 +37,26 @@ type linkedSites struct {
 // each custodian's covariates have a law of their own unless they are shared.
 func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []float64) {
 	m := c.shape.M()
-	t := &model.Joint{Shape: c.shape, Prior: prior, Shared: c.shared, Family: c.name}
+	t := &model.Joint{Shape: c.shape, Prior: prior, Shared: c.shared, Partial: c.partial, Family: c.name, SpreadSD: slices.Repeat([]float64{0.5}, c.shape.Q())}
 	truth, conditionals := model.NewParams(c.shape), model.NewConditionals(c.shape, prior, true)
 	conditionals.DrawPrior(truth, rng)
-	var counts []float64
+	var counts, pooled []float64
+	spread := t.NewSpread()
+	if c.partial {
+		spread.DrawPrior(make([]float64, spread.Dim()), rng)
+		pooled = make([]float64, c.shape.Q()*(c.shape.Q()+1)/2)
+		spread.Write(pooled)
+	}
 	for j, n := range c.rows {
 		own := model.NewParams(c.shape)
 		own.Copy(truth)
 		if !c.shared {
 			conditionals.DrawPrior(own, rng)
 			copy(own.Theta, truth.Theta)
+		}
+		if c.partial {
+			spread.Draw(own.Theta, truth.Theta, rng)
+			pooled = append(pooled, own.Theta...)
 		}
 		common := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
 		box := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
@@ -71,7 +84,7 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 	if !c.shared {
 		at = len(truth.Theta)
 	}
-	return t, append(row[:at], counts...)
+	return t, slices.Concat(row[:at], pooled, counts)
 }
 
 // ofBox are parameters in the units of a box.
@@ -109,6 +122,7 @@ func TestJointFamilyGradient(t *testing.T) {
 		for _, shared := range []bool{false, true} {
 			for _, latent := range []bool{false, true} {
 				c := linkedCustodians(name, 2, shared, latent)
+				c.partial = shared != latent
 				c.shape.Intercept, c.kinds[0] = !latent || shared, release.Gaussian
 				c.checkGradient(t, fmt.Sprintf("%s shared=%t latent=%t", name, shared, latent), rng)
 			}
@@ -181,6 +195,56 @@ func TestJointFamilySBC(t *testing.T) {
 		}
 	})
 	common.uniform(t)
+}
+
+// TestPooledFamilySBC is TestJointFamilySBC of custodians with coefficients of their own, of a family in the short form:
+//
+//	go test ./nuts/exact -run TestPooledFamilySBC -sbc.long -v -timeout 4h
+func TestPooledFamilySBC(t *testing.T) {
+	trials := testsize.Of(4, 8)
+	if *sbcLong {
+		trials = 300
+	}
+	for which, name := range slices.Sorted(maps.Keys(testFamilies)) {
+		for i, shared := range []bool{false, true} {
+			if (which > 0 || shared) && !*sbcLong {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s shared=%t", name, shared), func(t *testing.T) {
+				t.Parallel()
+				c := linkedCustodians(name, 1, shared, false)
+				c.partial = true
+				names, ranks := jointFamilyRanks(t, uint64(60+2*which+i), c, trials, nil)
+				uniform(t, names, ranks)
+			})
+		}
+	}
+}
+
+// TestPooledFamilySBCFindsFaults: a spread that is taken to be small is found.
+func TestPooledFamilySBCFindsFaults(t *testing.T) {
+	testsize.Planted(t)
+	t.Parallel()
+	c := linkedCustodians(model.Probit, 1, false, false)
+	c.partial = true
+	_, ranks := jointFamilyRanks(t, 60, c, 60, func(p *model.Joint) {
+		for k := range p.SpreadSD {
+			p.SpreadSD[k] *= 0.1
+		}
+	})
+	if !unlike(ranks) {
+		t.Error("a spread that was taken to be small went unnoticed")
+	}
+}
+
+// TestPooledFamilyWithoutSpread: custodians that hardly spread have the posterior of complete pooling.
+func TestPooledFamilyWithoutSpread(t *testing.T) {
+	c := linkedCustodians(model.Binomial, 1, false, false)
+	problem, _ := c.draw(linkPrior(c.shape), rand.New(rand.NewPCG(2, 30)))
+	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: testsize.Of(200, 1000), Seed: 1}
+	want, pooled := sampleJoint(t, problem, plan), *problem
+	pooled.Partial, pooled.SpreadSD = true, []float64{1e-3, 1e-3}
+	modeltest.Agree(t, choose(sampleJoint(t, &pooled, plan), want.Names), want, 4.5) // 7e-6 a number
 }
 
 // jointFamilyRanks is jointRanks of rows whose response is of a family.

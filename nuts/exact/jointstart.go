@@ -40,11 +40,11 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 		all[j], counts[j] = stats, n
 		rows += weight * n
 	}
-	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(params, conditionals, all, counts, rng) {
+	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(t, params, conditionals, all, counts, rng) {
 		return false
 	}
-	if t.Family != model.Normal {
-		toLink(params, familyOf(t.Family, t.Sites[0].Upper))
+	if t.Family != model.Normal && f.hub.Spread == nil {
+		familyOf(t.Family, t.Sites[0].Upper).link(params)
 	}
 	x := make([]float64, f.Dim())
 	hub := x[:f.at[0]]
@@ -85,9 +85,9 @@ func (f *joint) fit(y, x []float64) bool {
 	return true
 }
 
-// toLink takes θ of a line of y in [−1, 1] to the link's scale, as linked guesses: β is about the line's,
-// of y in [0, 1], over E g′, and η at the covariates' mean what that of y tells.
-func toLink(x *model.Params, of family) {
+// link is a model.Link, as linked guesses: β is about the line's, of y in [0, 1], over E g′, and η at the covariates'
+// mean what that of y tells.
+func (of family) link(x *model.Params) (per, variance float64) {
 	p := len(x.MuX)
 	first := len(x.Theta) - p
 	beta, line := x.Theta[first:], 0.0
@@ -97,7 +97,7 @@ func toLink(x *model.Params, of family) {
 	line += dot(beta, x.MuX)
 	const least = 0.02
 	y := max(least, min(1-least, 0.5*(1+line)))
-	eta, _, along, _ := of.outset(y, min(0.25*dense.QuadForm(x.Tau, p, beta), 0.8*y*(1-y)))
+	eta, _, along, variance := of.outset(y, min(0.25*dense.QuadForm(x.Tau, p, beta), 0.8*y*(1-y)))
 	for j := range beta {
 		beta[j] *= 0.5 / along
 	}
@@ -105,17 +105,21 @@ func toLink(x *model.Params, of family) {
 	if first > 0 {
 		x.Theta[0] = eta*math.Sqrt(1+of.steep*square) - 0.5*of.lift*square - dot(beta, x.MuX)
 	}
+	return 2 * along, 4 * variance
 }
 
 // coefficients draws each (θ_j, σ_j) from its release alone, with θ and log σ their means: all rows
 // together would take for noise what custodians differ by, and the ascent would start too
 // far below the mode to reach it.
-func (f *joint) coefficients(params *model.Params, conditionals *model.Conditionals, all [][]float64, counts []float64, rng *rand.Rand) bool {
+func (f *joint) coefficients(t *model.Joint, params *model.Params, conditionals *model.Conditionals, all [][]float64, counts []float64, rng *rand.Rand) bool {
 	own, share, log := model.NewParams(f.hub.Shape), 1/float64(len(f.spokes)), 0.0
 	clear(params.Theta)
 	for j, s := range f.spokes {
 		if !conditionals.Draw(own, all[j], counts[j], rng) {
 			return false
+		}
+		if t.Family != model.Normal {
+			familyOf(t.Family, t.Sites[j].Upper).link(own)
 		}
 		s.common().pooled.Take(own)
 		addScaled(params.Theta, share, own.Theta)

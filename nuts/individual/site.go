@@ -56,7 +56,7 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	k.phi, k.grad = make([]float64, k.hub.Dim()), make([]float64, k.hub.Dim())
 	k.theta, k.gTheta = k.hub.Params.Theta, k.hub.GTheta
 	if t.Partial {
-		k.pooled = model.NewPooled(k.release, k.hub)
+		k.pooled = model.NewPooled(k.release, k.hub, nil)
 		k.theta, k.gTheta = k.pooled.Theta, make([]float64, len(k.pooled.Own))
 	}
 	if clamping {

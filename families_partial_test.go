@@ -1,0 +1,127 @@
+package dpreg_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// TestFamilyPooledPartially compares the posterior of ten custodians' sums, next to without noise, with that of their rows by
+// plain Metropolis: slopes and intercepts of each, the common ones and their spread.
+func TestFamilyPooledPartially(t *testing.T) {
+	const custodians, n = 8, 300
+	d, rng, of := design01(schema.Column{Name: "x", Lower: -4, Upper: 4}), rand.New(rand.NewPCG(4, 11)), model.Binomial
+	var all []dpreg.Custodian
+	h := &hierarchy{of: of, most: 1}
+	for j := range custodians {
+		alpha, beta := 0.2+0.6*rng.NormFloat64(), 0.4+0.4*rng.NormFloat64()
+		var rows [][2]float64
+		r := sumsOf01(d, n, func(row []float64) {
+			row[0] = rng.NormFloat64()
+			row[1] = of.Draw(alpha+beta*row[0], 1, rng)
+			rows = append(rows, [2]float64{row[0], row[1]})
+		})
+		r.Noise.Scale = 0.7 // a twentieth of what the choice of rows adds
+		all, h.rows = append(all, dpreg.Custodian{Name: fmt.Sprint(j), Release: r}), append(h.rows, rows)
+	}
+	prior := of.BoxPrior(model.Shape{P: 1, Intercept: true})
+	fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: of, Prior: prior, Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}})
+	must(t, err)
+	for k := range h.sd {
+		h.sd[k] = 1 / math.Sqrt(prior.Theta.Precision[k*3])
+	}
+	h.sd[1] /= 4 // by the data's unit of x
+	want := h.sample(5000, rng)
+	for _, p := range fit.Summary(dpreg.Original, 0.95).Parameters {
+		mean, sd := meanSD(want[p.Name])
+		if !(math.Abs(p.Mean-mean) < 0.25*sd && math.Abs(p.SD/sd-1) < 0.2) {
+			t.Errorf("%s is %.3f ± %.3f, of rows %.3f ± %.3f", p.Name, p.Mean, p.SD, mean, sd)
+		}
+	}
+}
+
+// hierarchy is the model of rows, α_j and β_j normal about common ones, in the data's units.
+type hierarchy struct {
+	of   model.Family
+	most float64
+	rows [][][2]float64
+	sd   [2]float64 // of the common ones, a priori
+}
+
+// logSpread is the log density of (α_j, β_j) about the centre, with the prior of the spread, τ half-normal, of sd 1 and 0.7
+// by the sd of x, which is 1, and ρ of density ∝ 1 − ρ², in (log τ, log τ, artanh ρ).
+func (h *hierarchy) logSpread(centre [2]float64, own [][2]float64, spread [3]float64) (logp float64) {
+	t0, t1, rho := math.Exp(spread[0]), math.Exp(spread[1]), math.Tanh(spread[2])
+	rest := 1 - rho*rho
+	logp = spread[0] + spread[1] - 0.5*t0*t0 - 0.5*t1*t1/(0.7*0.7) + 2*math.Log(rest)
+	for _, w := range own {
+		u, v := (w[0]-centre[0])/t0, (w[1]-centre[1])/t1
+		logp -= 0.5*(u*u-2*rho*u*v+v*v)/rest + spread[0] + spread[1] + 0.5*math.Log(rest)
+	}
+	return logp
+}
+
+func (h *hierarchy) logRows(j int, w [2]float64) (logp float64) {
+	for _, row := range h.rows[j] {
+		logp += h.of.LogProb(row[1], w[0]+w[1]*row[0], h.most)
+	}
+	return logp
+}
+
+// sample takes sweeps of Metropolis, one parameter after another.
+func (h *hierarchy) sample(sweeps int, rng *rand.Rand) map[string][]float64 {
+	var centre [2]float64
+	var spread [3]float64
+	own, rows, out := make([][2]float64, len(h.rows)), make([]float64, len(h.rows)), make(map[string][]float64)
+	for j := range own {
+		rows[j] = h.logRows(j, own[j])
+	}
+	move := func(x *float64, size float64, density func() float64) {
+		before, old := density(), *x
+		if *x += size * rng.NormFloat64(); rng.Float64() >= math.Exp(density()-before) {
+			*x = old
+		}
+	}
+	common := func() float64 {
+		u, v := centre[0]/h.sd[0], centre[1]/h.sd[1]
+		return h.logSpread(centre, own, spread) - 0.5*u*u - 0.5*v*v
+	}
+	keep := func(name string, v float64) { out[name] = append(out[name], v) }
+	for sweep := range sweeps {
+		for range 3 {
+			for k := range centre {
+				move(&centre[k], 0.3, common)
+			}
+			for k := range spread {
+				move(&spread[k], 0.5, common)
+			}
+		}
+		for j := range own {
+			for k := range 2 {
+				at := 0.0
+				move(&own[j][k], 0.3, func() float64 {
+					at = h.logRows(j, own[j])
+					return at + h.logSpread(centre, own[j:j+1], spread)
+				})
+			}
+		}
+		if sweep < sweeps/10 {
+			continue
+		}
+		for k, v := range centre {
+			keep(fmt.Sprintf("theta[%d]", k), v)
+			keep(fmt.Sprintf("spread[%d]", k), math.Exp(spread[k]))
+		}
+		for j, w := range own {
+			keep(fmt.Sprintf("theta_at[%d,0]", j+1), w[0])
+			keep(fmt.Sprintf("theta_at[%d,1]", j+1), w[1])
+		}
+	}
+	return out
+}
