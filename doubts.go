@@ -60,17 +60,13 @@ func contradictionWarning(names []string, all int) string {
 // probability 1/100 at most.
 func (f *Fit) sameRowsWarnings() (warnings []string) {
 	pairs, numbers := len(f.Custodians)*(len(f.Custodians)-1)/2, map[int64]int{}
-	wayOut := "--same-rows takes releases for measurements of the same sums"
-	if f.Family != model.Normal {
-		wayOut = "infer from one"
-	}
 	for _, c := range f.Custodians {
 		numbers[c.Release.N]++
 	}
 	for j, b := range f.Custodians {
 		for _, a := range f.Custodians[:j] {
 			if agree.Alike(a.Release, b.Release, numbers[b.Release.N] > 2) >= math.Log(100*float64(pairs)) {
-				warnings = append(warnings, fmt.Sprintf("%s and %s may be two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. If they are, their rows count twice here; %s", a.Name, b.Name, a.Release.N, b.Release.N, wayOut))
+				warnings = append(warnings, fmt.Sprintf("%s and %s may be two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. If they are, their rows count twice here; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -124,4 +126,49 @@ func (h *hierarchy) sample(sweeps int, rng *rand.Rand) map[string][]float64 {
 		}
 	}
 	return out
+}
+
+// TestFamilySameRows: two releases of the same rows, with noise that leaves slopes wide, have the posterior of one with their
+// mean and noise of 1/√2; noise of Laplace's law that of as much. Sds of 800 draws are known to a twentieth.
+func TestFamilySameRows(t *testing.T) {
+	d, rng := design01(schema.Column{Name: "x", Lower: -4, Upper: 4}), rand.New(rand.NewPCG(4, 12))
+	sums := sumsOf01(d, 1000, func(row []float64) {
+		row[0] = rng.NormFloat64()
+		row[1] = model.Binomial.Draw(0.2+0.5*row[0], 1, rng)
+	})
+	noisy := func(kind release.Kind, scale float64, by ...float64) *release.Release {
+		r, z := *sums, sums.Statistics.Vector()
+		for i := range z {
+			z[i] += by[i]
+		}
+		r.Noise, r.Statistics = release.Noise{Kind: kind, Scale: scale}, release.StatisticsFromVector(2, z)
+		return &r
+	}
+	var first, second, mean []float64
+	for range release.Length(2) {
+		a, b := 10*rng.NormFloat64(), 10*rng.NormFloat64()
+		first, second, mean = append(first, a), append(second, b), append(mean, 0.5*(a+b))
+	}
+	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}
+	infer := func(releases ...*release.Release) []posterior.Parameter {
+		var all []dpreg.Custodian
+		for k, r := range releases {
+			all = append(all, dpreg.Custodian{Name: fmt.Sprint(k), Release: r})
+		}
+		fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: model.Binomial, SameRows: len(all) > 1, Plan: plan})
+		must(t, err)
+		return fit.Summary(dpreg.Original, 0.95).Parameters[:2]
+	}
+	want := infer(noisy(release.Gaussian, 10/math.Sqrt2, mean...))
+	for _, kind := range []release.Kind{release.Gaussian, release.Laplace} {
+		scale, close := 10.0, 0.25
+		if kind == release.Laplace {
+			scale, close = 10/math.Sqrt2, 0.6
+		}
+		for k, p := range infer(noisy(kind, scale, first...), noisy(kind, scale, second...)) {
+			if !(math.Abs(p.Mean-want[k].Mean) < close*want[k].SD && math.Abs(p.SD/want[k].SD-1) < close) {
+				t.Errorf("%s: %s is %.3f ± %.3f, of one %.3f ± %.3f", kind, p.Label, p.Mean, p.SD, want[k].Mean, want[k].SD)
+			}
+		}
+	}
 }

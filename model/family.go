@@ -200,9 +200,6 @@ func (f Family) Design(d *schema.Design) *schema.Design {
 // clamped.
 func (p *Problem) linked() error {
 	f := p.Family
-	if p.SameRows {
-		return fmt.Errorf("family %s takes releases of rows of their own: of the same rows infer from one", f)
-	}
 	for j, r := range p.Releases {
 		if err := f.Accepts(r); err != nil {
 			return siteError(j, len(p.Releases), err)

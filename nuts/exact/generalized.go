@@ -44,10 +44,17 @@ type generalized struct {
 
 // knowing is a site with Σy² as it is known, and of sums by levels without it.
 func knowing(site *model.Site) *model.Site {
-	obs := *site.Observation
-	obs.Z = slices.Clone(obs.Z)
-	if !obs.Count.Latent() {
-		obs.Z[len(obs.Z)-1] = obs.N
+	known := func(o model.Observation) *model.Observation {
+		o.Z = slices.Clone(o.Z)
+		if !o.Count.Latent() {
+			o.Z[len(o.Z)-1] = o.N
+		}
+		return &o
+	}
+	obs := known(*site.Observation)
+	obs.Measurements = slices.Clone(obs.Measurements)
+	for k, m := range obs.Measurements {
+		obs.Measurements[k] = known(*m)
 	}
 	switch {
 	case byFactor(site):
@@ -59,7 +66,7 @@ func knowing(site *model.Site) *model.Site {
 		obs.Scale = slices.Clone(obs.Scale)
 		obs.Scale[len(obs.Scale)-1] = obs.Scale[obs.Shape.P]
 	}
-	return &model.Site{Observation: &obs, Units: site.Units, Upper: site.Upper}
+	return &model.Site{Observation: obs, Units: site.Units, Upper: site.Upper}
 }
 
 func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
@@ -131,7 +138,11 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 	f.noisy.clear()
 	t := f.noisy
 	if f.linked.of.most > 1 {
-		f.obs.Z[len(f.obs.Z)-1] = t.n
+		last := len(f.obs.Z) - 1
+		f.obs.Z[last] = t.n
+		for _, m := range f.obs.Measurements {
+			m.Z[last] = t.n
+		}
 	}
 	noise, byN := t.addNoise(f.noise, t.gMean, t.e)
 	f.byN = byN

@@ -50,6 +50,27 @@ func TestGeneralizedGradient(t *testing.T) {
 	}
 }
 
+// TestGeneralizedOfSameRows compares slopes of two measurements of the same sums and number of rows with differences.
+func TestGeneralizedOfSameRows(t *testing.T) {
+	rng, s := rand.New(rand.NewPCG(3, 31)), model.Shape{P: 2, Intercept: true}
+	for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+		of, truth := testFamilies[name], model.NewParams(s)
+		truth.Tau[0], truth.Tau[3] = 0.06, 0.06
+		sums := observeRows(truth, s, 300, 0.01, of, release.Gaussian, rng)
+		var all []*model.Observation
+		for _, scale := range []float64{1, 5} {
+			o := *sums
+			o.Z, o.Scale = slices.Clone(o.Z), slices.Repeat([]float64{scale}, len(o.Z))
+			for i := range o.Z {
+				o.Z[i] += scale * rng.NormFloat64()
+			}
+			o.Count = model.Count{Noisy: 300 + scale, Kind: release.Gaussian, Scale: scale, Least: 4, Most: model.MaxRows}
+			all = append(all, &o)
+		}
+		checkGradient(t, string(name), generalizedOf(model.Together(all), linkPrior(s), of.family), 1, rng)
+	}
+}
+
 // checkGradient compares slopes at a start with differences, where noise has a scale.
 func checkGradient(t *testing.T, name string, f *generalized, scale float64, rng *rand.Rand) {
 	t.Helper()
