@@ -78,6 +78,9 @@ func (s *Settled) Selects(r *release.Release) (formula string) {
 // be found, if it is one that found bounds.
 func (s *Settled) answered(r *release.Release) error {
 	design := s.Design
+	if s.PerLevel {
+		design = s.crossed
+	}
 	if s.bounds != nil && r.Bounds != nil {
 		var found schema.Bounds
 		for _, c := range r.Schema.Columns() {

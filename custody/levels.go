@@ -12,6 +12,9 @@ import (
 // settleLevels takes the columns of the factor first where sums are to be by levels; it refuses what such a
 // release cannot have. Of several looks the last is by levels, and those before it have none of the factor.
 func (s *Settled) settleLevels() (err error) {
+	if s.ByLevel == "" && s.PerLevel {
+		return Misusef("--per-level says that products are by the levels of --by-level: name their column")
+	}
 	if s.ByLevel == "" {
 		return nil
 	}
@@ -31,14 +34,45 @@ func (s *Settled) settleLevels() (err error) {
 	if s.responds = s.Design.Response.Name != s.asked.Design.Response.Name; s.responds && !s.public() {
 		return Misusef("--by-level %s, the response, goes with --neighbours %s: a family has no law of levels whose rows are not public in all", s.ByLevel, release.ReplaceOne)
 	}
+	return s.settlePerLevel()
+}
+
+// settlePerLevel gives the release the products of the factor's dummies with the other covariates, which follow where
+// products are per level.
+func (s *Settled) settlePerLevel() (err error) {
+	if !s.PerLevel {
+		return nil
+	}
+	_, away := s.Rows.(Elsewhere)
+	switch {
+	case s.responds:
+		return Misusef("--per-level: %q is the response, and products are by the levels of a covariate", s.ByLevel)
+	case s.Split > 0:
+		return Misusef("--per-level and --split exclude each other: of several releases there is no law of products per level; leave it out")
+	case s.Steps > 1:
+		return Misusef("--per-level goes with one look, --steps 1")
+	case away:
+		return Misusef("--per-level reads rows from files: %s has them summed elsewhere; leave it out, or put the rows into a file", s.Rows)
+	}
+	s.Steps = 1
+	if _, _, err = release.WithinLevels(s.Design, s.ByLevel, s.dummies); err == nil {
+		s.Design = s.Design.Uncrossed(s.ByLevel)
+		s.crossed, err = s.Design.Crossed(s.ByLevel)
+	}
+	if err != nil {
+		return Misusef("--per-level: %w", err)
+	}
 	return nil
 }
 
 // Model is the design of the release: Design, or where sums are by the levels of the response that of rows with
-// the response last.
+// the response last, and where products are per level one with more columns.
 func (s *Settled) Model() *schema.Design {
-	if s.responds {
+	switch {
+	case s.responds:
 		return s.asked.Design
+	case s.PerLevel:
+		return s.crossed
 	}
 	return s.Design
 }
@@ -50,6 +84,8 @@ func (s *Settled) levelsDiffer(r *release.Release) error {
 		has = r.Levels.Factor
 	}
 	switch {
+	case has == s.ByLevel && r.Levels.PerLevel() != s.PerLevel:
+		return fmt.Errorf("it has %s products per level (--per-level)", map[bool]string{true: "no"}[s.PerLevel])
 	case has == s.ByLevel && r.LevelsAreOfResponse() == s.responds:
 		return nil
 	case has == s.ByLevel:

@@ -32,6 +32,7 @@ type Order struct {
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
 	ByLevel     string       // a factor by whose levels sums are, a covariate or a truth value that responds; default: none
+	PerLevel    bool         // products are by the levels of ByLevel, too, and those of its dummies and other covariates follow
 	Persons     Persons      // whose rows these are; default: each is a person's
 	Bounds      Bounds       // that are found in the rows; default: none
 	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
@@ -69,6 +70,7 @@ type Settled struct {
 	Frame *release.Frame // of the first of several steps, or of the look of a session; nil: the box, and there is one
 
 	dummies  int             // columns of ByLevel, which are the first of Design
+	crossed  *schema.Design  // with PerLevel: Design, and the columns that follow
 	responds bool            // ByLevel is the response of the release
 	bounds   *release.Bounds // that are to be found; nil: all are public
 	asked    Order           // as it was
@@ -279,7 +281,7 @@ func (s *Settled) better() (release.Kind, float64, error) {
 		return s.betterInSteps()
 	}
 	if s.ByLevel != "" {
-		return ssp.ChooseLevels(s.dim(), s.dummies, s.left())
+		return ssp.ChooseLevels(s.dim(), s.dummies, s.PerLevel, s.left())
 	}
 	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
@@ -294,7 +296,7 @@ func (s *Settled) calibrate() (release.Noise, error) {
 		return all[s.Steps-1], nil
 	}
 	if s.ByLevel != "" {
-		return ssp.CalibrateLevels(s.dim(), s.dummies, s.left(), s.Mechanism)
+		return ssp.CalibrateLevels(s.dim(), s.dummies, s.PerLevel, s.left(), s.Mechanism)
 	}
 	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
 	return c.Statistics, err

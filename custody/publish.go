@@ -145,6 +145,9 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 	case s.Steps > 1:
 		return s.readRadii(ctx)
 	}
+	if s.PerLevel {
+		return s.readPerLevel(ctx)
+	}
 	all, err := s.Rows.sum(ctx, s)
 	if err != nil {
 		return 0, nil, err
@@ -155,6 +158,21 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 		}
 	}
 	return all.N, func() (*release.Release, error) { return s.noised(ctx, all) }, nil
+}
+
+// readPerLevel sums the rows of each level.
+func (s *Settled) readPerLevel(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	all, err := s.Rows.(gatherer).gather(ctx, s, ssp.Pass{Columns: s.dim() - s.dummies, Dummies: s.dummies})
+	if err != nil {
+		return 0, nil, err
+	}
+	levels := ssp.PerLevel(all)
+	for _, level := range levels {
+		n += level.N
+	}
+	return n, func() (*release.Release, error) {
+		return ssp.PublishPerLevel(ctx, levels, s.crossed, s.ByLevel, s.left(), s.Mechanism, s.entropy())
+	}, nil
 }
 
 // check refuses what can be refused once the number of rows is known, and tells whether

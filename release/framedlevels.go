@@ -112,16 +112,21 @@ func (r *Release) scales() (scales, sd []float64) {
 	add := func(n Noise, scale float64, times int) {
 		scales, sd = append(scales, slices.Repeat([]float64{scale}, times)...), append(sd, slices.Repeat([]float64{n.SDOf(scale)}, times)...)
 	}
-	l, d := r.Levels, r.inFrame()
+	l, d, times := r.Levels, r.inFrame(), 1
+	if l.PerLevel() {
+		d, times = len(l.Sums[0]), len(l.Sums)
+	}
 	of, count, sum, cross := r.Noise, r.Noise.Scale, r.Noise.Scale, r.Noise.Scale
 	if l.Noise != nil {
 		of.Freedom, count, sum, cross = l.Noise.Freedom, l.Noise.Count, l.Noise.Scale, r.Noise.Cross
 	}
 	add(of, count, len(l.Counts))
 	add(of, sum, len(l.Sums)*d)
-	for j := range d {
-		add(r.Noise, r.Noise.Scale, 1)
-		add(r.Noise, cross, d-1-j)
+	for range times {
+		for j := range d {
+			add(r.Noise, r.Noise.Scale, 1)
+			add(r.Noise, cross, d-1-j)
+		}
 	}
 	return scales, sd
 }
@@ -135,7 +140,7 @@ func (r *Release) MeasuredScales() []float64 {
 // ScaledLevels are the sums within levels in scaled units, n_lc + LS_l in a frame, a row a level; the standard deviations of
 // their noise, and that of the noise on counts.
 func (r *Release) ScaledLevels() (sums [][]float64, sd [][]float64, countSD float64) {
-	l, d := r.Levels, r.inFrame()
+	l, d := r.Levels, len(r.Levels.Sums[0])
 	_, all := r.scales()
 	for i, row := range l.Sums {
 		v, noise := slices.Clone(row), slices.Clone(all[len(l.Counts)+i*d:][:d])

@@ -35,6 +35,8 @@ type Levels struct {
 	Counts []float64   `json:"counts"`
 	Sums   [][]float64 `json:"sums"`           // a row a level
 	Noise  *LevelNoise `json:"noise,omitzero"` // on counts and sums in a frame; nil: that on products
+
+	Products [][]float64 `json:"products,omitempty"` // a row a level, see WithinLevels; nil: they are over all rows
 }
 
 // LevelNoise has the law of the noise on products, and scales of its own. Ball noise is that of a ball a
@@ -219,6 +221,9 @@ func (r *Release) Measured() []float64 {
 }
 
 func (r *Release) products() []float64 {
+	if r.Levels.PerLevel() {
+		return slices.Concat(r.Levels.Products...)
+	}
 	r = r.FactorFirst()
 	return r.Statistics.Vector()[Index(r.Dim(), r.Levels.Dummies(), r.Levels.Dummies()):]
 }
@@ -281,6 +286,9 @@ func (r *Release) SameFactor(first *Release) error {
 
 // levelSD is ScaledSD: what noise on each sum is in all statistics.
 func (r *Release) levelSD() []float64 {
+	if r.Levels.PerLevel() {
+		return r.perLevelSD()
+	}
 	wanted := r
 	r = r.FactorFirst()
 	m, k := r.Dim(), r.Levels.Dummies()
@@ -304,9 +312,10 @@ func (r *Release) levelSD() []float64 {
 	return wanted.asWanted(square)
 }
 
-// pickLevels gives the levels' part of a model whose columns are at these places; an error where
+// pickLevels gives the levels' part of a model of a design whose columns are at these places; an error where
 // the model has not all columns of the factor.
-func (l *Levels) pick(at []int) (*Levels, error) {
+func (r *Release) pickLevels(d *schema.Design, at []int) (*Levels, error) {
+	l := r.Levels
 	if l == nil {
 		return nil, nil
 	}
@@ -315,6 +324,9 @@ func (l *Levels) pick(at []int) (*Levels, error) {
 		if len(at) <= k || at[i] != i {
 			return nil, fmt.Errorf("this release has its sums by the levels of %q: a model of it has %[1]q, as a whole, among its covariates, or as its response where that is a truth value", l.Factor)
 		}
+	}
+	if l.PerLevel() {
+		return r.pickPerLevel(d, at)
 	}
 	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts)}
 	for _, row := range l.Sums {

@@ -20,6 +20,8 @@ func (r *Release) validateLevels() error {
 		return nil
 	}
 	switch {
+	case l.PerLevel() && (r.LevelsAreOfResponse() || r.Frame != nil):
+		return within("levels", within("products", errors.New("only of one look, by the levels of a covariate")))
 	case r.LevelsAreOfResponse() && r.Neighbours() == AddRemove:
 		return within("privacy", within("neighbours", fmt.Errorf("must be %q where \"levels\" are of the response", ReplaceOne)))
 	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
@@ -30,13 +32,20 @@ func (r *Release) validateLevels() error {
 		first.Schema, r = *responseFirst(&r.Schema), &first
 	}
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
-	q, counts := r.Dim()-k, LevelCounts(k, r.Neighbours())
+	own, q, counts := error(nil), r.Dim()-k, LevelCounts(k, r.Neighbours())
+	if l.PerLevel() && err == nil {
+		var at []int
+		at, _, own = WithinLevels(d, l.Factor, k)
+		q = len(at)
+	}
 	if r.Frame != nil {
 		counts = k + 1
 	}
 	switch {
 	case err != nil:
 		return within("levels", within("factor", err))
+	case own != nil:
+		return within("schema", within("covariates", own))
 	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
 		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
 	case len(l.Counts) != counts:
@@ -52,6 +61,11 @@ func (r *Release) validateLevels() error {
 	for i, row := range l.Sums {
 		if len(row) != q {
 			return within("levels", within("sums", within(index(i), fmt.Errorf("must have %d entries, one for each column but the factor's, the response last, not %d", q, len(row)))))
+		}
+	}
+	if l.PerLevel() {
+		if err := l.validatePerLevel(q); err != nil {
+			return within("levels", within("products", err))
 		}
 	}
 	if r.Frame == nil && l.Noise != nil {
@@ -89,7 +103,7 @@ func (r *Release) validateFollows() error {
 		most = max(most, math.Abs(v))
 	}
 	names := sumNames(r.Schema.Columns())
-	for i, v := range r.Levels.statistics(r.Dim(), float64(r.N), r.products()) {
+	for i, v := range r.follow() {
 		if !(math.Abs(v-s[i]) <= 1e-9*most) {
 			return within("statistics", fmt.Errorf("the sum of %s is %v, and %v follows from \"levels\"", names[i], s[i], v))
 		}

@@ -125,7 +125,7 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
 		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
 	}
-	levels, err := r.Levels.pick(at)
+	levels, err := r.pickLevels(design, at)
 	if err != nil {
 		return nil, fmt.Errorf("formula %q: %w", formula, err)
 	}
@@ -134,6 +134,8 @@ func (r *Release) Select(formula string) (*Release, error) {
 		out.Levels = levels
 	}
 	switch {
+	case responds && out.Levels.PerLevel():
+		return nil, fmt.Errorf("formula %q: products are per level (--per-level), and of a response %q there is no law of such", formula, out.Levels.Factor)
 	case responds && out.Neighbours() == AddRemove:
 		return nil, fmt.Errorf("formula %q: no family has the law of sums by the levels of %q where the number of rows is not public: it is no response", formula, out.Levels.Factor)
 	case responds:

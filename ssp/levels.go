@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -12,12 +13,15 @@ import (
 )
 
 // CalibrateLevels is Calibrate of a release of sums by the levels of a factor of k dummies among m
-// columns, to release.LevelSensitivity.
-func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.Noise, error) {
+// columns, to release.LevelSensitivity, or to that of products per level.
+func CalibrateLevels(m, k int, perLevel bool, pr release.Privacy, noise release.Kind) (release.Noise, error) {
 	if err := checkPrivacy(pr, noise); err != nil {
 		return release.Noise{}, err
 	}
 	l1, squared := release.LevelSensitivity(m, k, pr.Neighbours)
+	if perLevel {
+		l1, squared = release.PerLevelSensitivity(m-k, k, pr.Neighbours)
+	}
 	if noise == release.Gaussian {
 		return gaussianNoise(squared, pr)
 	}
@@ -25,9 +29,9 @@ func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.
 }
 
 // ChooseLevels is Choose of such a release.
-func ChooseLevels(m, k int, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+func ChooseLevels(m, k int, perLevel bool, pr release.Privacy) (noise release.Kind, factor float64, err error) {
 	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
-		return CalibrateLevels(m, k, pr, noise)
+		return CalibrateLevels(m, k, perLevel, pr, noise)
 	})
 }
 
@@ -45,7 +49,7 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if err != nil {
 		return nil, err
 	}
-	stated, err := CalibrateLevels(s.m, k, pr, noise)
+	stated, err := CalibrateLevels(s.m, k, false, pr, noise)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +68,47 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 		r.N = s.N
 	}
 	r.TakeLevels(factor, k, nil, toScaled(z, 2*LatticeBits))
+	return valid(ctx, r)
+}
+
+// PerLevel are the sums in the box that a Pass of dummies made of the rows of each level.
+func PerLevel(all Summand) (levels []*Statistics) {
+	for _, part := range all.(*leveled).parts {
+		levels = append(levels, part.(*Accumulator).Statistics())
+	}
+	return levels
+}
+
+// PublishPerLevel is PublishLevels of products per level: noise is on the rows of each level, and on sums and products
+// within it of the columns of d that release.WithinLevels names, which levels are of.
+func PublishPerLevel(ctx context.Context, levels []*Statistics, d *schema.Design, factor string, pr release.Privacy, noise release.Kind, e *mechanisms.Entropy) (*release.Release, error) {
+	simulated := e.IsSimulated()
+	d, k, err := release.LevelsFirst(d, factor)
+	if err != nil {
+		return nil, err
+	}
+	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr}
+	if r.Noise, err = CalibrateLevels(k+levels[0].m, k, true, pr, noise); err != nil {
+		return nil, err
+	}
+	var counts, sums, products []*big.Int
+	for _, s := range levels {
+		z := s.BigInts()
+		counts, sums, products = append(counts, s.rows()), append(sums, z[:s.m]...), append(products, z[s.m:]...)
+		if pr.Neighbours == release.ReplaceOne {
+			r.N += s.N
+		}
+	}
+	if r.N < 1 && pr.Neighbours == release.ReplaceOne {
+		return nil, errors.New("there are no rows: nothing can be published")
+	}
+	z := slices.Concat(counts[len(counts)-release.LevelCounts(k, pr.Neighbours):], sums, products)
+	if err := addNoise(noise, []part{{z, r.Noise.Scale, 2 * LatticeBits}}, e); err != nil {
+		return nil, err
+	}
+	if err := r.TakePerLevel(factor, k, toScaled(z, 2*LatticeBits)); err != nil {
+		return nil, err
+	}
 	return valid(ctx, r)
 }
 
