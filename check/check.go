@@ -113,6 +113,16 @@ type Column struct {
 	Outside float64 `json:"outside"`
 }
 
+// Can is an error where a check has no law of the sums of releases.
+func Can(custodians []dpreg.Custodian) error {
+	for _, c := range custodians {
+		if c.Release.Levels.PerLevel() {
+			return errors.New("a check has no law of products per level (--per-level): check the release of a model by --by-level alone")
+		}
+	}
+	return nil
+}
+
 // Fit asks of a fit whether each release is one that the fitted model makes. For each draw
 // φ of the posterior it draws replicated statistics from their exact law given φ
 // and adds noise of the release's law: z_rep. With E z = nμ_t and Cov z = nΣ_t + Ω
@@ -148,6 +158,9 @@ type Column struct {
 func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
+	}
+	if err := Can(f.Custodians); err != nil {
+		return nil, err
 	}
 	if f.SameRows() {
 		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")

@@ -55,6 +55,12 @@ func Observe(r *release.Release) (*Observation, error) {
 	if r.Levels != nil {
 		o.Told = observeLevels(r)
 	}
+	if r.Levels.PerLevel() {
+		var err error
+		if o.Told.Levels, err = observePerLevel(r); err != nil {
+			return nil, err
+		}
+	}
 	if r.Frame != nil {
 		o.inFrame(r, !given.LevelsAreOfResponse())
 	}

@@ -99,6 +99,9 @@ func (p *Problem) NormalLaw() (Law, error) {
 	if err != nil {
 		return nil, err
 	}
+	if joint.Sites[0].PerLevel() {
+		return nil, errors.New("products per level (--per-level) have no law over all levels")
+	}
 	return NewMoments(joint.Shape), joint.single()
 }
 
@@ -151,6 +154,8 @@ type Site struct {
 	*Observation
 	Units *Units  // from common to its own
 	Upper float64 // bound of the response, in the data's units
+
+	Columns []release.InLevel // what columns of the regression are, of rows of one level; nil: they are its own
 }
 
 // Noisy is the map from common units to those of the statistics that noise is on, or that what has noise is made of.
@@ -247,9 +252,12 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 			}
 		}
 		out.Shape = obs.Shape
-		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own).In(obs.Frame), measured[0].Schema.Response.Upper})
+		out.Sites = append(out.Sites, &Site{Observation: obs, Units: UnitsBetween(out.Frame, own).In(obs.Frame), Upper: measured[0].Schema.Response.Upper})
 	}
 	if err := p.Prior.Check(out.Shape); err != nil {
+		return nil, err
+	}
+	if err := out.perLevel(); err != nil {
 		return nil, err
 	}
 	if out.Prior = p.Prior.OfRows(out.Rows()); p.PartialPooling {
@@ -260,6 +268,24 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 	}
 	return out, nil
 }
+
+// perLevel refuses what there is no law of where products are per level. Levels have covariates' laws of their own.
+func (t *Joint) perLevel() error {
+	if !slices.ContainsFunc(t.Sites, (*Site).PerLevel) {
+		return nil
+	}
+	t.Shared = false
+	switch {
+	case len(t.Sites) > 1:
+		return errors.New("products per level (--per-level) are inferred from in one release, and there are several: publish all with --by-level alone, or infer from one")
+	case t.Family != Normal:
+		return fmt.Errorf("family %s has no law of products per level (--per-level): publish with --by-level alone", t.Family)
+	}
+	return nil
+}
+
+// PerLevel tells whether products are per level.
+func (s *Site) PerLevel() bool { return s.Told != nil && s.Told.Levels != nil }
 
 // Each returns the first error that a method finds with a release.
 func (t *Joint) Each(of func(*Observation) error) error {

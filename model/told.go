@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +24,40 @@ type Told struct {
 	Parts   []Part
 
 	Response *ToldOfResponse // nil: the factor is a covariate
+	Levels   []*Level        // where products are per level: those of each; nil: they are over all rows
+}
+
+// Level is what a release tells of the rows of a level, of the columns that sums are of alone: all has noise, that on the
+// number of rows too, unless n is public and the other levels tell it. What each column of the model is there is Columns.
+type Level struct {
+	*Observation
+	Columns []release.InLevel
+}
+
+// observePerLevel reads products per level. Levels of fewer rows than columns and one more have no scatter with a density.
+func observePerLevel(r *release.Release) (all []*Level, err error) {
+	l := r.Levels
+	_, columns, err := release.WithinLevels(&r.Schema, l.Factor, l.Dummies())
+	if err != nil {
+		return nil, err
+	}
+	q, counts := len(l.Sums[0]), l.CountsOf(float64(r.N))
+	least, most := float64(q+1), float64(MaxRows)
+	if r.Neighbours() == release.ReplaceOne {
+		most = float64(r.N) - float64(len(l.Sums)-1)*least
+	}
+	if most < least {
+		return nil, fmt.Errorf("products per level (--per-level) of %d columns need %d rows in each level, and n = %d for %d levels: take fewer columns by --formula", q, q+1, r.N, len(l.Sums))
+	}
+	for i, of := range columns {
+		o := &Observation{Shape: Shape{P: q - 1, Intercept: true}, N: max(least, counts[i]), Kind: r.Noise.Kind, Z: slices.Concat(l.Sums[i], l.Products[i])}
+		o.Scale, o.Count = slices.Repeat([]float64{r.Noise.Scale}, len(o.Z)), Count{Kind: r.Noise.Kind, Least: least, Most: most}
+		if at := i - len(l.Sums) + len(l.Counts); at >= 0 {
+			o.Count.Noisy, o.Count.Scale = l.Counts[at], r.Noise.Scale
+		}
+		all = append(all, &Level{o, of})
+	}
+	return all, nil
 }
 
 // ToldOfResponse is what Told has where the factor is the response, which is the last column then.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -56,6 +57,9 @@ func grantedOfY(f *dpreg.Fit) []string {
 		if k := f.Kurtosis(); !k.Normal() {
 			residuals = fmt.Sprintf("residuals of one spread and of a kurtosis up to %.0f", k.Most)
 		}
+		if factor := f.Custodians[0].Release.Levels.Crossed(); factor != "" {
+			residuals = strings.Replace(residuals, "one spread", "one spread within each level of "+factor, 1)
+		}
 		return []string{y + " linear in x, with " + residuals}
 	case f.Family == model.Poisson:
 		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts that spread as Poisson's"}
@@ -93,7 +97,7 @@ func oneOf(f *dpreg.Fit) string {
 
 // tellable is what package check can find in the releases.
 func tellable(f *dpreg.Fit) (all []string) {
-	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() {
+	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() || check.Can(f.Custodians) != nil {
 		return nil
 	}
 	all = []string{"columns that bounds cut"}

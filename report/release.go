@@ -111,7 +111,7 @@ func contents(r *release.Release) string {
 		if r.Frame == nil {
 			law = fmt.Sprintf("%s (sd %s)", noise(r.Noise), general(r.Noise.SD()))
 		}
-		text += fmt.Sprintf("which follow from %d that have %s: the rows of each level of %s, sums within each, and squares and products of all other columns", len(r.Measured()), law, r.Levels.Factor)
+		text += fmt.Sprintf("which follow from %d that have %s: the rows of each level of %s, sums within each, and squares and products of all other columns%s", len(r.Measured()), law, r.Levels.Factor, map[bool]string{true: " within each"}[r.Levels.PerLevel()])
 		if r.Frame == nil {
 			return text + "."
 		}
@@ -296,7 +296,7 @@ func byLevel(t *table, r *release.Release) {
 	}
 	for l, row := range sums {
 		for j, v := range row {
-			t.addSum(r.Schema.Columns()[r.Levels.Dummies()+j].Name+" in "+levels[l], v, sd[l][j])
+			t.addSum(r.OwnColumns()[j].Name+" in "+levels[l], v, sd[l][j])
 		}
 	}
 }

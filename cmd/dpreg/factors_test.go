@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,6 +251,52 @@ func TestByLevelEndToEnd(t *testing.T) {
 	}
 	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
 		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
+			t.Errorf("%s: exit code %d", args, r.code)
+		}
+	}
+}
+
+// TestPerLevelEndToEnd: a release of products per level has a slope for each level, of some covariates or none, is answered at
+// no further ε by an order that is the same, and says what it cannot do.
+func TestPerLevelEndToEnd(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	made := strings.Fields("people.csv --schema people.json --eps 5 --by-level colour --no-ledger")
+	fit := func(args ...string) result {
+		return command(slices.Concat([]string{"fit", "--release", "r.json", "--seed", "1"}, made, args, quick)...)
+	}
+	first := fit("--per-level", "--formula", "income ~ colour + age")
+	if !strings.Contains(first.stdout, "colourgreen:age") || !strings.Contains(first.stdout, "one spread within each level of colour") || strings.Contains(first.stdout+first.stderr, "modelled as normal") {
+		t.Errorf("%s\n%s", first.stdout, first.stderr)
+	}
+	if again := fit("--per-level", "--formula", "income ~ colour + age"); again.stdout != first.stdout {
+		t.Errorf("the same order does not use the release again: %s", again.stderr)
+	}
+	if pooled := fit("--formula", "income ~ colour + age"); pooled.code != refused || !strings.Contains(pooled.stderr, "products per level") {
+		t.Errorf("products over all rows: exit code %d, %s", pooled.code, pooled.stderr)
+	}
+	command(slices.Concat([]string{"release", "--per-level", "-o", "s.json"}, made)...).finished(t)
+	if shown := command("show", "s.json").finished(t); !strings.Contains(shown.stdout, "age in dark blue") || !strings.Contains(strings.Join(strings.Fields(shown.stdout), " "), "products of all other columns within each") {
+		t.Error(shown.stdout)
+	}
+	command("show", "s.json", "--plot", "s.png").finished(t)
+	for formula, says := range map[string]string{"income ~ colour * age + owner": "colourgreen:age", "income ~ colour + owner": "owner", "age ~ colour + income": "income"} {
+		if out := command(append([]string{"infer", "s.json", "--formula", formula, "--save", strings.Fields(formula)[4] + "/"}, quick...)...).finished(t); !strings.Contains(out.stdout, says) {
+			t.Errorf("%s: %s", formula, out.stdout)
+		}
+	}
+	command("predict", "--draws", "age/", "people.csv").finished(t)
+	for args, says := range map[string]string{
+		"check s.json": "products per level", "infer s.json r.json --formula income~colour+age": "--by-level alone", "infer s.json --formula owner~colour --family binomial": "--by-level alone",
+		"infer s.json --method naive": "mcmc-exact alone", "infer s.json --formula income~colour+colour:age": "no column", "infer s.json --formula income~age": "as a whole",
+		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level":                                      "--by-level",
+		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level colour --steps 3":          "--steps 1",
+		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level colour --split 2":          "--split",
+		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level owner --formula owner~age": "is the response",
+	} {
+		if r := command(strings.Fields(args)...).says(t, says); r.code != misused {
 			t.Errorf("%s: exit code %d", args, r.code)
 		}
 	}

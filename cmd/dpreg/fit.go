@@ -134,7 +134,7 @@ func (f *flags) reuse(o *custody.Settled) ([]*release.Release, error) {
 // fitNonPrivate is the study of what the noise costs: no release, no privacy.
 func (d *dataset) fitNonPrivate(args []string) error {
 	const apart = "cannot be combined with --method " + nonPrivate + ", which makes no release and is not private"
-	if err := d.refuseGiven("eps delta mechanism steps release spend-again with-moments by-level ledger no-ledger rows person person-rows", "--%s "+apart); err != nil {
+	if err := d.refuseGiven("eps delta mechanism steps release spend-again with-moments by-level per-level ledger no-ledger rows person person-rows", "--%s "+apart); err != nil {
 		return err
 	}
 	if !d.holdsData {

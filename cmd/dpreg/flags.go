@@ -33,6 +33,7 @@ type flags struct {
 
 	// Data: rows and columns, or what is assumed of them.
 	byLevel                          string
+	perLevel                         bool
 	bounds, levels, na               []string
 	schema, formula, missing, other  string
 	from, table, aggregates, dialect string
@@ -203,6 +204,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "neighbours", of: "gaussian", to: &f.neighbours, value: string(release.AddRemove), words: []string{string(release.AddRemove), string(release.ReplaceOne)}, usage: "`RELATION` of data sets, of sampling: add-remove or replace-one"},
 		{name: "mechanism", to: &f.mechanism, value: string(ssp.Auto), words: []string{string(release.Laplace), string(release.Gaussian), string(ssp.Auto)}, usage: "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one"},
 		{name: "by-level", to: &f.byLevel, usage: "`NAME` of a column of categories or truth values: sums are by its levels, which costs the noise of one column however many there are; infer by mcmc-exact; of the response, a truth value, for --family"},
+		{name: "per-level", to: &f.perLevel, usage: "products are by the levels of --by-level, too, with about 1.5 times the noise: infer --formula 'y ~ colour * x' then has a slope for each level; of one look (--steps 1)"},
 		{name: "with-moments", to: &f.moments, usage: "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all"},
 		{name: "person", to: &f.person, usage: "the `COLUMN` that says whose a row is: privacy is for persons, who have any number of rows, and the column goes nowhere"},
 		{name: "person-rows", to: &f.personRows, usage: "with --person, what becomes of a person's rows, a `RULE`: mean, their mean is one row; weight, each counts one over their number; or K, at most K of them count"},

@@ -20,7 +20,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps split with-moments by-level spend-again ledger no-ledger sign pad-time "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps split with-moments by-level per-level spend-again ledger no-ledger sign pad-time "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -135,6 +135,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		Mechanism:   release.Kind(d.mechanism),
 		WithMoments: d.moments,
 		ByLevel:     d.byLevel,
+		PerLevel:    d.perLevel,
 		StatedRows:  d.rows,
 		Split:       d.split,
 		Path:        path,

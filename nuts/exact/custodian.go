@@ -31,13 +31,18 @@ type custodian struct {
 	hub    *model.Hub
 	pooled *model.Pooled // nil unless pooling is partial
 	p      int
-	theta  []float64 // θ, or θ_j
+	theta  []float64 // θ, or θ_j, or what θ is within a level
 	sigma  float64   // σ, or σ_j
 	gTheta []float64 // in θ, or in w_j of model.Pooled
+
+	ratio, gRatio float64 // of a level: σ_l/σ, and the gradient in its log
 }
 
 func newCustodian(t *model.Joint, j int, hub *model.Hub) custodian {
-	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, theta: hub.Params.Theta, gTheta: make([]float64, t.Shape.Q())}
+	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, ratio: 1, theta: hub.Params.Theta, gTheta: make([]float64, t.Shape.Q())}
+	if c.Columns != nil {
+		c.theta = make([]float64, t.Shape.Q())
+	}
 	if t.Partial {
 		var link model.Link
 		if t.Family != model.Normal {
@@ -53,8 +58,11 @@ func (s *custodian) common() *custodian { return s }
 
 // lead is the number of coordinates before those of the statistics.
 func (s *custodian) lead() int {
-	if s.pooled != nil {
+	switch {
+	case s.pooled != nil:
 		return len(s.pooled.Own)
+	case s.Columns != nil:
+		return 1
 	}
 	return 0
 }
@@ -64,6 +72,9 @@ func (s *custodian) takeOwn(x []float64) {
 	if s.pooled != nil {
 		s.pooled.Set(x)
 	}
+	if s.Columns != nil {
+		s.takeWithin(x[0])
+	}
 	s.takeSigma()
 }
 
@@ -72,7 +83,7 @@ func (s *custodian) takeSigma() {
 	if s.pooled != nil {
 		s.sigma = s.pooled.Sigma()
 	} else {
-		s.sigma = math.Sqrt(s.hub.Params.Sigma2)
+		s.sigma = s.ratio * math.Sqrt(s.hub.Params.Sigma2)
 	}
 }
 
@@ -99,7 +110,8 @@ func (s *custodian) giveSigma(g float64) {
 	if s.pooled != nil {
 		s.gTheta[len(s.theta)] = 0.5 * s.sigma * g // ∂σ/∂ log σ² = ½σ
 	} else {
-		s.hub.GSigma += g
+		s.hub.GSigma += s.ratio * g
+		s.gRatio = s.sigma * g
 	}
 }
 
@@ -109,6 +121,12 @@ func (s *custodian) give(grad, x []float64, logp float64) (float64, bool) {
 		v, ok := s.pooled.Add(grad, x, s.gTheta)
 		return logp + v, ok
 	}
-	addScaled(s.hub.GTheta[:len(s.gTheta)], 1, s.gTheta)
+	if s.Columns != nil {
+		s.giveWithin()
+		grad[0] = levelSpread*s.gRatio - x[0]
+		logp -= 0.5 * x[0] * x[0]
+	} else {
+		addScaled(s.hub.GTheta[:len(s.gTheta)], 1, s.gTheta)
+	}
 	return logp, true
 }

@@ -9,7 +9,7 @@ import (
 // hub is model.Hub in coordinates that noise tells: V = σ² of softplus in place of log σ² and, where
 // covariates are shared, those of columns of μ_x and of the factor L of T in place of U. What the
 // custodians' noises leave together of a mean square is r_i of 1/r_i² = Σ_j 1/r_ij². Where
-// pooling is partial noise tells σ_j, and σ by its law alone, which is of log σ: r is unseen. Of a
+// pooling is partial, or releases are levels, noise tells σ_j, and σ by its law alone, which is of log σ: r is unseen. Of a
 // family σ has its prior alone, and draws leave it out.
 type hub struct {
 	*model.Hub
@@ -32,7 +32,7 @@ func newHub(t *model.Joint) *hub {
 	h, p := &hub{Hub: model.NewHub(t)}, t.Shape.P
 	vec := func(n int) []float64 { return make([]float64, n) }
 	squares, _ := noiseOf(t.Sites)
-	if h.r = squares[p]; t.Partial || t.Family != model.Normal {
+	if h.r = squares[p]; t.Partial || t.Family != model.Normal || t.Sites[0].PerLevel() {
 		h.r = unseen
 	}
 	if h.Shared() {

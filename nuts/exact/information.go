@@ -18,6 +18,7 @@ func (f *joint) standardise(x []float64) bool {
 	clear(f.frame.c)
 	f.hub.Constrain(x[:h])
 	f.hub.prior(f.frame.c)
+	f.takeRest(x)
 	hub, base := make([]float64, h), make([]float64, h)
 	for j, s := range f.spokes {
 		own := make([]float64, f.at[j+1]-f.at[j])
@@ -155,6 +156,9 @@ func (c *columns) priorRows(dst []float64, columns, at int) {
 func (s *spoke) prior(r []float64, size int) {
 	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1
+	}
+	if s.Columns != nil {
+		r[0] = 1
 	}
 	if s.x != nil {
 		s.x.columns.prior(r, size, s.lead())

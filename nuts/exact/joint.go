@@ -26,6 +26,8 @@ type joint struct {
 	at     []int // where the spokes begin, and the end
 	frame  *arrow
 	x      []float64
+	levels bool    // spokes are levels of one release
+	n      float64 // of these, where it is public; else 0
 
 	kurtosis model.Kurtosis
 	weave    *model.Interweave // nil unless pooling is partial
@@ -48,8 +50,17 @@ func newJoint(t *model.Joint) *joint {
 	hub.Shared = t.Shared && !leveled(t) // covariates of levels have a law in the spoke
 	f := &joint{hub: newHub(&hub), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
+	if site := t.Sites[0]; site.PerLevel() {
+		f.levels, t, least = true, levelsOf(t), make([]*leastSquare, len(site.Told.Levels))
+		if !site.Count.Latent() {
+			f.n = site.N
+		}
+	}
 	for j := range t.Sites {
 		s := newPart(t, j, f.hub.Hub, least[j])
+		if first, of := s.(*spoke); of && j == 0 {
+			first.rows.rest = f.n > 0
+		}
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
@@ -92,6 +103,7 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 		return 0, nuts.ErrReject
 	}
 	logp := f.hub.LogPrior(grad[:h])
+	f.takeRest(f.x)
 	for j, s := range f.spokes {
 		from, to := f.at[j], f.at[j+1]
 		v, ok := s.add(grad[from:to], f.x[from:to])
@@ -101,6 +113,7 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 		logp += v
 	}
 	logp += f.hub.Pull(grad[:h])
+	f.giveRest(grad)
 	f.frame.pull(grad)
 	return logp, nil
 }
@@ -109,6 +122,7 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 func (f *joint) set(y []float64) {
 	f.frame.toX(f.x, y)
 	f.hub.Constrain(f.x[:f.at[0]])
+	f.takeRest(f.x)
 	for j, s := range f.spokes {
 		s.set(f.x[f.at[j]:f.at[j+1]])
 	}
@@ -239,6 +253,10 @@ func (f *joint) Write(dst, y []float64) {
 		if own := s.common().pooled; own != nil {
 			at += own.Write(dst[at:])
 		}
+	}
+	if f.levels {
+		f.writeLevels(dst, at)
+		return
 	}
 	for _, s := range f.spokes {
 		at += s.write(dst[at:])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // entryVariance is about that of an entry of one row's statistics, in units of the box.
@@ -26,18 +27,27 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 	params, q := model.NewParams(t.Shape), t.Shape.Statistics()
 	total, rows := make([]float64, q), 0.0
 	all, counts := make([][]float64, len(f.spokes)), make([]float64, len(f.spokes))
+	if f.levels {
+		f.startRows(counts, rng)
+	}
 	for j, part := range f.spokes {
-		s := part.common()
-		n := s.N
-		if s.Count.Latent() {
-			n = s.Count.Start(rng)
+		s, n := part.common(), counts[j]
+		if !f.levels {
+			if n = s.N; s.Count.Latent() {
+				n = s.Count.Start(rng)
+			}
+			counts[j] = n
 		}
-		stats := make([]float64, q)
-		newStatistics(t.Shape.M()).disperse(stats, s.Observation, n, rng)
+		stats := make([]float64, s.Shape.Statistics())
+		newStatistics(s.Shape.M()).disperse(stats, s.Observation, n, rng)
 		s.Units.Common(stats, stats, n)
+		all[j] = stats
+		if s.Columns != nil {
+			stats = make([]float64, q)
+			release.AddLevel(stats, s.Columns, n, all[j])
+		}
 		weight := n * entryVariance / (n*entryVariance + s.Scale[0]*s.Scale[0])
 		addScaled(total, weight, stats)
-		all[j], counts[j] = stats, n
 		rows += weight * n
 	}
 	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(t, params, conditionals, all, counts, rng) {
@@ -136,6 +146,10 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	s.rows.set(x, n)
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
+	}
+	if s.Columns != nil {
+		x[0] = 0.5 * rng.NormFloat64()
+		s.takeOwn(x)
 	}
 	s.takeSigma()
 	t := newStatistics(m)

@@ -40,7 +40,7 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 	k := c.Told.Dummies
 	q := t.Shape.P - k
 	vec := func() []float64 { return make([]float64, k+1) }
-	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), k), t.Noise(j), c.lead(), q, 0),
+	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
 		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), drawn: t.Shared}
 	if t.Family != model.Normal {
 		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, k+1)

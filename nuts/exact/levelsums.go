@@ -72,23 +72,34 @@ type levelSums struct {
 
 const emptyLevel = 1e-9
 
-// withinPrior is the prior of the covariates behind k dummies: T has the marginal law of its block.
-func withinPrior(prior *model.Prior, k int) *model.Prior {
+// behind are the covariates behind k dummies, of p.
+func behind(k, p int) (columns []int) {
+	for j := k; j < p; j++ {
+		columns = append(columns, j)
+	}
+	return columns
+}
+
+// withinPrior is the prior of some of the covariates: T has the marginal law of its block.
+func withinPrior(prior *model.Prior, columns []int) *model.Prior {
 	d := prior.Covariates
 	p, out := d.Dim(), *prior
-	c := &conjugate.NIW{Mean: d.Mean[k:], Kappa: d.Kappa, Dof: d.Dof - float64(k)}
-	for j := k; j < p; j++ {
-		c.Scale = append(c.Scale, d.Scale[j*p+k:(j+1)*p]...)
-	}
-	out.Covariates, out.Scales = c, nil
-	if prior.MeanSD != nil {
-		out.MeanSD = slices.Clip(prior.MeanSD[k:])
+	c := &conjugate.NIW{Kappa: d.Kappa, Dof: d.Dof - float64(p-len(columns))}
+	out.Covariates, out.Scales, out.MeanSD = c, nil, nil
+	for _, j := range columns {
+		c.Mean = append(c.Mean, d.Mean[j])
+		for _, h := range columns {
+			c.Scale = append(c.Scale, d.Scale[j*p+h])
+		}
+		if prior.MeanSD != nil {
+			out.MeanSD = append(out.MeanSD, prior.MeanSD[j])
+		}
 	}
 	for _, s := range prior.Scales {
 		var left []int
 		for _, j := range s.Covariates {
-			if j >= k {
-				left = append(left, j-k)
+			if at := slices.Index(columns, j); at >= 0 {
+				left = append(left, at)
 			}
 		}
 		if len(s.Covariates) > 0 && left == nil {

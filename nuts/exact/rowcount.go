@@ -21,6 +21,8 @@ type rowCount struct {
 	count        *model.Count
 	noise        *model.Noise
 	public       float64
+	rest         bool    // n is what others leave of a public number of rows: it has no coordinate
+	byN          float64 // of rest, where pull was last
 	from, perLog float64 // log(N − n₀) and w
 	a, b, c      float64
 	gamma        []gammaTerm
@@ -43,7 +45,7 @@ func (r *rowCount) least() float64 { return r.count.Least - 0.5 }
 
 // dim is the number of coordinates.
 func (r *rowCount) dim() int {
-	if r.count.Latent() {
+	if r.count.Latent() && !r.rest {
 		return 1
 	}
 	return 0
@@ -51,7 +53,7 @@ func (r *rowCount) dim() int {
 
 // of is n at x, and more is n − n₀.
 func (r *rowCount) of(x []float64) float64 {
-	if r.count.Latent() {
+	if r.dim() > 0 {
 		return r.least() + math.Exp(r.from+x[len(x)-1]/r.perLog)
 	}
 	return r.public
@@ -61,12 +63,15 @@ func (r *rowCount) more(n float64) float64 { return n - r.least() }
 
 // within reports whether the prior allows n.
 func (r *rowCount) within(n float64) bool {
-	return !r.count.Latent() || n <= r.count.Most+0.5
+	return !r.count.Latent() && !r.rest || n >= r.least() && n <= r.count.Most+0.5
 }
 
-// set writes the coordinate of n.
+// set writes the coordinate of n, or takes what is left.
 func (r *rowCount) set(x []float64, n float64) {
-	if r.count.Latent() {
+	if r.rest {
+		r.public = n
+	}
+	if r.dim() > 0 {
 		x[len(x)-1] = (math.Log(r.more(n)) - r.from) * r.perLog
 	}
 }
@@ -89,10 +94,13 @@ func (r *rowCount) covariance(p int, dof float64) {
 
 // value returns what depends on n alone; 0 where that is public.
 func (r *rowCount) value(n float64) float64 {
-	if !r.count.Latent() {
+	if !r.count.Latent() && !r.rest {
 		return 0
 	}
-	logp, slope := r.noise.LogCount(n)
+	logp, slope := 0.0, 0.0
+	if r.count.Latent() {
+		logp, slope = r.noise.LogCount(n)
+	}
 	log := math.Log(n)
 	logp += n*(r.a*log-r.b) + r.c*log
 	slope += r.a*(log+1) - r.b + r.c/n
@@ -101,13 +109,20 @@ func (r *rowCount) value(n float64) float64 {
 		logp += g.sign * v
 		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
 	}
-	r.slope = slope
+	if r.slope = slope; r.rest {
+		return logp
+	}
 	return logp + math.Log(r.more(n))
 }
 
 // pull writes the gradient, given that in n beside value's.
 func (r *rowCount) pull(grad []float64, n, byN float64) {
-	if r.count.Latent() {
-		grad[len(grad)-1] = (1 + r.more(n)*(byN+r.slope)) / r.perLog
+	if r.byN = byN + r.slope; r.dim() > 0 {
+		grad[len(grad)-1] = (1 + r.more(n)*r.byN) / r.perLog
 	}
+}
+
+// add adds to the gradient what n has beside, of a derivative in it.
+func (r *rowCount) add(grad []float64, n, byN float64) {
+	grad[len(grad)-1] += r.more(n) * byN / r.perLog
 }
