@@ -32,7 +32,7 @@ func TestJointByResponseGradient(t *testing.T) {
 	for p := range testsize.Of(2, 4) {
 		for _, shared := range []bool{false, true} {
 			c := respondingCustodians(t, 1+p, shared)
-			c.kinds[0] = release.Gaussian
+			c.kinds[0], c.partial = release.Gaussian, p%2 == 0
 			c.checkGradient(t, fmt.Sprintf("p=%d shared=%t", 1+p, shared), rng)
 		}
 	}

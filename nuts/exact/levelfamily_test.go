@@ -75,6 +75,7 @@ func TestLevelFamilyGradient(t *testing.T) {
 				for math.Abs(truth[0])+math.Abs(truth[1]) > 2 { // where y is alike in all rows differences are of digits
 					truth, problem = c.draw(rng)
 				}
+				problem.Partial, problem.SpreadSD = custodians > 1 && levels > 2, slices.Repeat([]float64{0.5}, levels+q)
 				f := newJoint(problem)
 				y := make([]float64, f.Dim())
 				for tries := 0; !f.start(problem, y, rng); tries++ {
