@@ -63,7 +63,7 @@ func (r *Release) validateBounds() error {
 	case r.Privacy == nil:
 		return errors.New("only with \"privacy\", of which bounds have a part")
 	case !positive(b.Epsilon):
-		return within("epsilon", fmt.Errorf("must be a positive finite number, not %v", b.Epsilon))
+		return within("epsilon", fmt.Errorf("must be a positive number up to 1e100, not %v", b.Epsilon))
 	case r.statisticsEpsilon().Sign() <= 0:
 		return within("epsilon", fmt.Errorf("must be below %v, the epsilon of the whole release, not %v", r.Privacy.Epsilon, b.Epsilon))
 	}

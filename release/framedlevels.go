@@ -78,7 +78,7 @@ func (n *LevelNoise) validate(l *Look, d int) error {
 	case n == nil:
 		return errors.New("missing; counts and sums in a frame have noise of their own")
 	case !positive(n.Scale):
-		return within("scale", fmt.Errorf("must be a positive finite number, not %v", n.Scale))
+		return within("scale", fmt.Errorf("must be a positive number up to 1e100, not %v", n.Scale))
 	case !(math.Abs(n.Count*l.Frame.Weight/n.Scale-1) <= isotropy):
 		return within("count", fmt.Errorf("must be scale/weight = %v, not %v", n.Scale/l.Frame.Weight, n.Count))
 	}

@@ -256,7 +256,7 @@ func (r *Radii) validate() error {
 	case len(r.Counts) < 2 || r.Least+len(r.Counts) > maxRadii:
 		return within("counts", fmt.Errorf("must have at least 2 entries, and with %q no more than %d, not %d", "least", maxRadii, len(r.Counts)))
 	case !positive(r.Scale):
-		return within("scale", fmt.Errorf("must be a positive finite number, not %v", r.Scale))
+		return within("scale", fmt.Errorf("must be a positive number up to 1e100, not %v", r.Scale))
 	}
 	for i, n := range r.Counts {
 		if n > maxN || n < -maxN {

@@ -75,7 +75,7 @@ func (r *Release) validatePrivacy() error {
 	}
 	switch {
 	case !positive(p.Epsilon):
-		return within("epsilon", fmt.Errorf("must be a positive finite number, not %v", p.Epsilon))
+		return within("epsilon", fmt.Errorf("must be a positive number up to 1e100, not %v", p.Epsilon))
 	case !(p.Delta >= 0 && p.Delta < 1):
 		return within("delta", fmt.Errorf("must be at least 0 and less than 1, not %v", p.Delta))
 	case p.Neighbours != ReplaceOne && p.Neighbours != AddRemove:
@@ -107,7 +107,7 @@ func (r *Release) validateCount() error {
 func validateCountNoise(scale float64, noisy bool) error {
 	switch {
 	case noisy && !positive(scale):
-		return within("n_noise", fmt.Errorf("add-remove neighbours need the scale of the noise on n, a positive finite number, not %v", scale))
+		return within("n_noise", fmt.Errorf("add-remove neighbours need the scale of the noise on n, a positive number up to 1e100, not %v", scale))
 	case !noisy && scale != 0:
 		return within("n_noise", fmt.Errorf("only with \"neighbours\": %q, where n is noisy", AddRemove))
 	}
@@ -132,11 +132,11 @@ func (n Noise) validate(frame bool) error {
 	case n.Freedom != 0 && n.Kind != Ball:
 		return within("freedom", fmt.Errorf("only where \"kind\" is %q", Ball))
 	case !positive(n.Scale):
-		return within("scale", fmt.Errorf("must be a positive finite number, not %v", n.Scale))
+		return within("scale", fmt.Errorf("must be a positive number up to 1e100, not %v", n.Scale))
 	case n.Sensitivity != 0 && !positive(n.Sensitivity):
-		return within("sensitivity", fmt.Errorf("must be a positive finite number, not %v", n.Sensitivity))
+		return within("sensitivity", fmt.Errorf("must be a positive number up to 1e100, not %v", n.Sensitivity))
 	case n.Lattice != 0 && !positive(n.Lattice):
-		return within("lattice", fmt.Errorf("must be a positive finite number, not %v", n.Lattice))
+		return within("lattice", fmt.Errorf("must be a positive number up to 1e100, not %v", n.Lattice))
 	}
 	return nil
 }
@@ -188,7 +188,8 @@ func checkFinite(x float64) error {
 	return nil
 }
 
-func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+// positive reports whether x is so, and squares of x are numbers, too.
+func positive(x float64) bool { return x > 0 && x <= 1e100 }
 
 func index(j int) string { return fmt.Sprintf("[%d]", j) }
 
