@@ -110,6 +110,41 @@ func TestByLevelAttackedAddRemove(t *testing.T) {
 	}
 }
 
+// TestPerLevelAttacked publishes, through the path of users, of neighbours that the proof has farthest apart: their sums
+// differ by what releases of next to no noise tell, and noise is of the scale b that the mean of |z − s| is. The sum of |Δ|/b
+// must be ε, within 5 %: the privacy loss where all outcomes are on one side, too seldom to be waited for.
+func TestPerLevelAttacked(t *testing.T) {
+	trials := testsize.Of(100, 3000)
+	for nb, last := range map[release.Neighbours][]string{release.ReplaceOne: {"a,0,1,1", "d,0,1,1"}, release.AddRemove: {"a,0,1,1", ""}} {
+		var truths [2][]float64
+		for i, row := range last {
+			o := grouped(t, row)
+			o.PerLevel, o.Privacy.Neighbours, o.Entropy = true, nb, mechanisms.Simulated(rand.New(rand.NewPCG(uint64(i), 7)))
+			o.Privacy.Epsilon = 1e9
+			r, err := custody.Publish(context.Background(), o)
+			must(t, err)
+			truths[i] = r.Measured()
+		}
+		o := grouped(t, last[0])
+		o.PerLevel, o.Privacy.Neighbours, o.Entropy = true, nb, mechanisms.Simulated(rand.New(rand.NewPCG(2, 7)))
+		off := 0.0
+		for range trials {
+			r, err := custody.Publish(context.Background(), o)
+			must(t, err)
+			for j, z := range r.Measured() {
+				off += math.Abs(z-truths[0][j]) / float64(trials*len(truths[0]))
+			}
+		}
+		loss := 0.0
+		for j, s := range truths[0] {
+			loss += math.Abs(s-truths[1][j]) / off
+		}
+		if math.Abs(loss-1) > 0.05 {
+			t.Errorf("%s: the privacy loss is %v, and ε 1", nb, loss)
+		}
+	}
+}
+
 // TestByLevelInSteps: several looks spend what is promised, by what each states and the sensitivities of the proof;
 // counts and sums within levels are those of the rows; few rows have one look.
 func TestByLevelInSteps(t *testing.T) {
