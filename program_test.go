@@ -12,8 +12,8 @@ import (
 // a distributed engine, DuckDB or another library in C is in a module of its own.
 var heavy = []string{"apache/beam", "apache/arrow", "duckdb/duckdb-go", "google.golang.org/grpc", "mattn/go-sqlite3"}
 
-// maxProgram bounds dpreg without symbols, in bytes: fonts are 4.5 MB of it, SQLite 2, Parquet 1,
-// a server of HTTP 1, connect 1.
+// maxProgram bounds dpreg without symbols and without the paths of where it was built, in bytes:
+// fonts are 4.5 MB of it, SQLite 2, Parquet 1, a server of HTTP 1, connect 1.
 const maxProgram = 44_000_000
 
 // TestModules: neither what is built nor what go.mod leads to has a heavy module. That
@@ -59,7 +59,7 @@ func TestHeavyOf(t *testing.T) {
 func built(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/dpreg")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/dpreg")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
