@@ -32,7 +32,7 @@ func (s *Settled) settleSplit() error {
 	case len(s.Bounds.Columns) > 0:
 		return Misusef("%s goes with public bounds, and not with --bounds auto, which would find others in each part", flag)
 	case s.responds:
-		return Misusef("%s --by-level %s: of several releases there is no law of levels that respond; --steps 1 leaves the response as it is without", flag, s.ByLevel)
+		return Misusef("%s --by-level %s: parts are not summed by the levels of their response; --steps 1 leaves the response as it is without", flag, s.ByLevel)
 	case s.SpendAgain:
 		return Misusef("%s: parts are not overwritten, and --spend-again has nothing to do: name another folder", flag)
 	case away && e.Scan == nil:
