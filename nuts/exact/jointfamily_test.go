@@ -141,26 +141,32 @@ func (c linkedSites) checkGradient(t *testing.T, name string, rng *rand.Rand) {
 			t.Fatal("no start")
 		}
 	}
-	grad := make([]float64, len(y))
 	f.Reach(y)
+	f.checkSlopes(t, name, y, 1e-5)
+	grad := make([]float64, len(y))
+	if n := testing.AllocsPerRun(10, func() { f.LogDensity(grad, y) }); n > 0 {
+		t.Errorf("%s: an evaluation allocates %v times", name, n)
+	}
+}
+
+// checkSlopes compares the gradient at y with differences.
+func (f *joint) checkSlopes(t *testing.T, name string, y []float64, step float64) {
+	t.Helper()
+	grad, unused := make([]float64, len(y)), make([]float64, len(y))
 	if _, err := f.LogDensity(grad, y); err != nil {
 		t.Fatal(err)
 	}
-	unused := make([]float64, len(y))
 	want := fd.Gradient(nil, func(y []float64) float64 {
 		v, err := f.LogDensity(unused, y)
 		if err != nil {
 			return math.NaN()
 		}
 		return v
-	}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+	}, y, &fd.Settings{Formula: fd.Central, Step: step})
 	for i, g := range grad {
 		if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-			t.Errorf("%s: slope %d of %d (hub %d, blocks %v) is %v, differences %v", name, i, len(y), f.at[0], f.blocks(), g, want[i])
+			t.Errorf("%s: slope %d of %d (spokes %v) is %v, differences %v", name, i, len(y), f.at, g, want[i])
 		}
-	}
-	if n := testing.AllocsPerRun(10, func() { f.LogDensity(grad, y) }); n > 0 {
-		t.Errorf("%s: an evaluation allocates %v times", name, n)
 	}
 }
 

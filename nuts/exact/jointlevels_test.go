@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -111,22 +110,7 @@ func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, 
 		y[i] += off * rng.NormFloat64()
 	}
 	f.Reach(y)
-	grad, unused := make([]float64, len(y)), make([]float64, len(y))
-	if _, err := f.LogDensity(grad, y); err != nil {
-		t.Fatal(err)
-	}
-	want := fd.Gradient(nil, func(y []float64) float64 {
-		v, err := f.LogDensity(unused, y)
-		if err != nil {
-			return math.NaN()
-		}
-		return v
-	}, y, &fd.Settings{Formula: fd.Central, Step: step})
-	for i, g := range grad {
-		if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-			t.Errorf("%s: slope %d of %d (spokes %v) is %v, differences %v", name, i, len(y), f.at, g, want[i])
-		}
-	}
+	f.checkSlopes(t, name, y, step)
 }
 
 // leveledChain is a chain of spokes by levels, which have more coordinates to be tuned to.

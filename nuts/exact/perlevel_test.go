@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/diff/fd"
-
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -175,22 +173,7 @@ func TestPerLevelGradient(t *testing.T) {
 				y[i] += 0.3 * rng.NormFloat64()
 			}
 			f.Reach(y)
-			grad, unused := make([]float64, len(y)), make([]float64, len(y))
-			if _, err := f.LogDensity(grad, y); err != nil {
-				t.Fatal(err)
-			}
-			want := fd.Gradient(nil, func(y []float64) float64 {
-				v, err := f.LogDensity(unused, y)
-				if err != nil {
-					return math.NaN()
-				}
-				return v
-			}, y, &fd.Settings{Formula: fd.Central, Step: 1e-4})
-			for i, g := range grad {
-				if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-					t.Errorf("%v: slope %d of %d (levels %v) is %v, differences %v", c, i, len(y), f.at, g, want[i])
-				}
-			}
+			f.checkSlopes(t, fmt.Sprint(c), y, 1e-4)
 		}
 	}
 }

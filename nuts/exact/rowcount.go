@@ -43,6 +43,9 @@ func newRowCount(obs *model.Observation, noise *model.Noise) *rowCount {
 
 func (r *rowCount) least() float64 { return r.count.Least - 0.5 }
 
+// open reports whether n is one of several, with a coordinate or as what others leave.
+func (r *rowCount) open() bool { return r.count.Latent() || r.rest }
+
 // dim is the number of coordinates.
 func (r *rowCount) dim() int {
 	if r.count.Latent() && !r.rest {
@@ -63,7 +66,7 @@ func (r *rowCount) more(n float64) float64 { return n - r.least() }
 
 // within reports whether the prior allows n.
 func (r *rowCount) within(n float64) bool {
-	return !r.count.Latent() && !r.rest || n >= r.least() && n <= r.count.Most+0.5
+	return !r.open() || n >= r.least() && n <= r.count.Most+0.5
 }
 
 // set writes the coordinate of n, or takes what is left.
@@ -94,7 +97,7 @@ func (r *rowCount) covariance(p int, dof float64) {
 
 // value returns what depends on n alone; 0 where that is public.
 func (r *rowCount) value(n float64) float64 {
-	if !r.count.Latent() && !r.rest {
+	if !r.open() {
 		return 0
 	}
 	logp, slope := 0.0, 0.0
