@@ -4,10 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // Each record's count over T batches is binomial: within 5.3 standard deviations, 1e-7
@@ -79,21 +77,6 @@ func TestUniform(t *testing.T) {
 	}
 	if all := Uniform(50, 50, stream(8)).Next(); len(all) != 50 || slices.Max(all) != 49 {
 		t.Errorf("all records: %v", all)
-	}
-}
-
-// A run without replacement has batches of one size, and is accounted as such.
-func TestRunWithoutReplacement(t *testing.T) {
-	o := private(quick)
-	o.Scheme, o.Rate = accounting.WithoutReplacement, 0.0999
-	m := Logistic(simulatedRows(100, 3, 15, coin), 2)
-	a, err := newAscent(m, o)
-	if err != nil || len(a.batches.Next()) != 9 || a.fit.Training.Rate != 0.09 {
-		t.Fatalf("%+v (%v)", a.fit.Training, err)
-	}
-	o.Rate = 0.001
-	if _, err := newAscent(m, o); err == nil || !strings.Contains(err.Error(), "have none") {
-		t.Errorf("a batch without records: %v", err)
 	}
 }
 

@@ -18,8 +18,7 @@ import (
 type Options struct {
 	// Privacy is nil for a run that is not private.
 	Privacy *Privacy
-	// Scheme says which data sets are neighbours, and how batches are drawn: by Poisson, or
-	// without replacement, Rate being rounded down to a multiple of 1/n.
+	// Scheme says which data sets are neighbours.
 	Scheme accounting.Scheme
 	// Rate is the probability with which each record is in a batch. It is public, and what
 	// is seen of a batch is divided by it: no number of records is needed, or told.
@@ -188,13 +187,6 @@ func newAscent(m *Model, o Options) (*ascent, error) {
 	if err := o.check(m); err != nil {
 		return nil, err
 	}
-	size := int(math.Floor(o.Rate*float64(m.Records) + 1e-9))
-	if o.Scheme == accounting.WithoutReplacement {
-		if size < 1 {
-			return nil, fmt.Errorf("batches without replacement of %v of %d records have none", o.Rate, m.Records)
-		}
-		o.Rate = float64(size) / float64(m.Records)
-	}
 	training, err := o.Plan(0)
 	if err != nil {
 		return nil, err
@@ -217,9 +209,7 @@ func newAscent(m *Model, o Options) (*ascent, error) {
 		a.fit.Simulated = entropy.IsSimulated()
 	}
 	a.stream = mechanisms.NewStream(entropy)
-	if a.batches = Poisson(m.Records, o.Rate, a.stream); o.Scheme == accounting.WithoutReplacement {
-		a.batches = Uniform(m.Records, size, a.stream)
-	}
+	a.batches = Poisson(m.Records, o.Rate, a.stream)
 	a.door = NewDoor(m, o.Clip, training.Multiplier, a.stream)
 	a.door.tape.told = a.tellsELBO()
 	return a, nil

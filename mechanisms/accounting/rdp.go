@@ -135,21 +135,3 @@ func (s sampled) renyi(order float64) float64 {
 	}
 	return (math.Max(0, s.logMoment(order)) + momentError) / (order - 1)
 }
-
-// uniform is of batches without replacement: σ is in units of 2, how far one record moves a sum
-// that it is in. Its curve is that of P and Q for α ≥ 1 and of Q and P for α < 1
-// (docs/accounting.md). A moment E_Q (dP/dQ)^order is an integral of curves, less (1 − α)₊, with
-// a positive weight, plus 1: so it is at most the sum of both directions' less 1, and of these
-// removal's is the larger.
-type uniform struct{ sampled }
-
-func (u uniform) renyi(order float64) float64 {
-	if u.q == 1 {
-		return u.sampled.renyi(order)
-	}
-	moment := (order - 1) * u.sampled.renyi(order) // its logarithm
-	if moment > 1 {
-		return (moment + math.Ln2) / (order - 1)
-	}
-	return math.Log1p(2*math.Expm1(moment)) / (order - 1)
-}

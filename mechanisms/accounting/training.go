@@ -16,10 +16,6 @@ const (
 	PoissonAddRemove Scheme = iota
 	// PoissonReplaceOne: as above; neighbours differ by the values of one record.
 	PoissonReplaceOne
-	// WithoutReplacement: normal noise; a batch is a uniform one of all those of q·n records, n
-	// being public; neighbours differ by the values of one record. Only Rényi divergences bound
-	// it here, and PLD is by them.
-	WithoutReplacement
 	// LaplaceNoise: on a vector that neighbours move by at most 1 in L1, without sampling;
 	// the multiplier is the noise's scale.
 	LaplaceNoise
@@ -75,11 +71,8 @@ func (t Training) Check() error {
 
 func (t Training) composition() (composition, error) {
 	c := composition{sampled{sigma: t.Multiplier, q: t.Rate, replace: t.Scheme == PoissonReplaceOne}, float64(t.Steps)}
-	switch t.Scheme {
-	case LaplaceNoise:
+	if t.Scheme == LaplaceNoise {
 		c.pair = laplace{scale: t.Multiplier}
-	case WithoutReplacement:
-		c.pair = uniform{sampled{sigma: t.Multiplier / 2, q: t.Rate}}
 	}
 	return c, t.Check()
 }
@@ -108,24 +101,12 @@ func (a Accountant) of(i interval) float64 {
 	return i.upper
 }
 
-// usual is the accountant that serves a scheme where another is asked for.
-func (t Training) usual(a Accountant) (Accountant, error) {
-	if t.Scheme != WithoutReplacement || a == RDP {
-		return a, nil
-	}
-	if a == Optimistic {
-		return a, fmt.Errorf("batches without replacement have no lower bound here")
-	}
-	return RDP, nil
-}
-
 // Epsilon returns the ε that an accountant finds for δ. For normal noise without sampling PLD
 // is exact, up to the error of Delta; otherwise the bracket is some 1e-5 of ε wide, in all but
 // extreme cases. Errors: those of Check, delta not in [MinSampledDelta, 1), no finite ε.
 func (t Training) Epsilon(a Accountant, delta float64) (epsilon float64, err error) {
 	c, err := t.composition()
-	a, unfit := t.usual(a)
-	if err := cmp.Or(err, unfit, inRange(delta, MinSampledDelta)); err != nil {
+	if err := cmp.Or(err, inRange(delta, MinSampledDelta)); err != nil {
 		return 0, err
 	}
 	if a == RDP {
@@ -156,8 +137,7 @@ func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
 // deltas is Delta of many ε.
 func (t Training) deltas(a Accountant) (func(epsilon float64) float64, error) {
 	c, err := t.composition()
-	a, unfit := t.usual(a)
-	if err := cmp.Or(err, unfit); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if a == RDP {
