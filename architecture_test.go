@@ -27,6 +27,7 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/chromium":     -1,
+	"internal/cputime":      -1,
 	"internal/dense":        0,
 	"internal/expression":   -1,
 	"internal/files":        -1,

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -65,12 +65,12 @@ func BenchmarkColumns(b *testing.B) {
 
 func effective(b *testing.B, r *release.Release, drawn int) {
 	infer := func(draws int) (*dpreg.Fit, float64) {
-		begin := processorSeconds()
+		begin := cputime.Used()
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: draws, Workers: 1}})
 		if err != nil {
 			b.Fatal(err)
 		}
-		return fit, processorSeconds() - begin
+		return fit, (cputime.Used() - begin).Seconds()
 	}
 	_, warmup := infer(1)
 	fit, whole := infer(drawn)
@@ -89,11 +89,4 @@ func effective(b *testing.B, r *release.Release, drawn int) {
 	b.ReportMetric(rate, "ess/CPU-s")
 	b.ReportMetric(2000/(warmup+2000/rate), "with-warm-up")
 	b.ReportMetric(steps/float64(drawn), "leapfrogs/draw")
-}
-
-// processorSeconds is what this process took of processors so far.
-func processorSeconds() float64 {
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }

@@ -10,11 +10,10 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
@@ -60,10 +59,10 @@ func BenchmarkPersons(b *testing.B) {
 					o.Rows, o.Entropy = custody.Files{Source: source}, mechanisms.Simulated(rand.New(rand.NewPCG(3, 4)))
 					debug.FreeOSMemory()
 					os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // of Linux: the peak begins anew
-					began := cpu(b)
+					began := cputime.Used()
 					_, err = custody.Publish(b.Context(), o)
 					must(b, err)
-					used, peak = min(used, cpu(b)-began), max(peak, megabytes())
+					used, peak = min(used, (cputime.Used()-began).Seconds()), max(peak, megabytes())
 				}
 				if rule.Kind == "" {
 					plain = used
@@ -76,13 +75,6 @@ func BenchmarkPersons(b *testing.B) {
 			})
 		}
 	}
-}
-
-// cpu is what this process used, in seconds.
-func cpu(b *testing.B) float64 {
-	var u syscall.Rusage
-	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 // megabytes is the peak of its memory, 0 where the system does not tell.

@@ -1,5 +1,3 @@
-//go:build unix
-
 // Command engines says which engine wins where: it simulates releases over a grid
 // of n, ε and covariates, runs the engines that share the exact posterior on each,
 // and the published Gibbs kernel beside them.
@@ -30,12 +28,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -333,16 +330,11 @@ var errLimit = errors.New("the limit of CPU seconds is reached")
 // other.
 func timed(ctx context.Context, m model.Method, problem *model.Problem, plan mcmc.Plan, limit float64) (draws *posterior.Draws, seconds float64, cut bool, err error) {
 	runtime.GC() // each run pays for its own garbage
-	before, err := cpu()
-	if err != nil {
-		return nil, 0, false, err
-	}
+	before := cputime.Used()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	plan.Progress = func(mcmc.Progress) {
-		if now, err := cpu(); err != nil {
-			cancel(err)
-		} else if (now - before).Seconds() > limit {
+		if (cputime.Used() - before).Seconds() > limit {
 			cancel(errLimit)
 		}
 	}
@@ -350,16 +342,5 @@ func timed(ctx context.Context, m model.Method, problem *model.Problem, plan mcm
 	if err != nil && context.Cause(ctx) == errLimit {
 		cut, err = true, nil
 	}
-	if err != nil {
-		return nil, 0, false, err
-	}
-	after, err := cpu()
-	return draws, (after - before).Seconds(), cut, err
-}
-
-// cpu is the CPU time of this process so far, its own and the system's for it.
-func cpu() (time.Duration, error) {
-	var u syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
+	return draws, (cputime.Used() - before).Seconds(), cut, err
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -107,7 +107,7 @@ func BenchmarkVAE(b *testing.B) {
 				var before time.Duration
 				run(func(done int) {
 					if began[done] = time.Now(); done == 0 {
-						before = used()
+						before = cputime.Used()
 					}
 					if done >= stretch {
 						if s := began[done].Sub(began[done-stretch]).Seconds() / stretch; least == 0 || s < least {
@@ -115,7 +115,7 @@ func BenchmarkVAE(b *testing.B) {
 						}
 					}
 				})
-				cpu += (used() - before).Seconds()
+				cpu += (cputime.Used() - before).Seconds()
 				clock += began[steps].Sub(began[0]).Seconds()
 			}
 			b.ReportMetric(0, "ns/op")
@@ -190,13 +190,4 @@ func BenchmarkVAE(b *testing.B) {
 			progress(step + 1)
 		}
 	})
-}
-
-// used is the time of all cores so far.
-func used() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -190,12 +190,12 @@ func race(b *testing.B, problem *model.Problem, draws int) {
 
 // sampled draws after a warm-up of 1000, and returns what that took of processors.
 func sampled(b *testing.B, m model.Method, problem *model.Problem, chains, draws int) (d *posterior.Draws, seconds float64) {
-	begin := processorSeconds()
+	begin := cputime.Used()
 	d, err := m.Sample(context.Background(), problem, mcmc.Plan{Chains: chains, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return d, processorSeconds() - begin
+	return d, (cputime.Used() - begin).Seconds()
 }
 
 func effective(b *testing.B, problem *model.Problem, draws int) {
@@ -206,11 +206,4 @@ func effective(b *testing.B, problem *model.Problem, draws int) {
 		b.ReportMetric(infoSum(d, "n_leapfrog__")/float64(draws), "leapfrogs/draw")
 		b.ReportMetric(infoSum(d, "divergent__"), "divergent")
 	}
-}
-
-// processorSeconds is what this process took of processors so far.
-func processorSeconds() float64 {
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }

@@ -6,11 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"syscall"
 	"testing"
 
 	"gonum.org/v1/gonum/diff/fd"
 
+	"github.com/dpreg/dpreg/internal/cputime"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -172,7 +172,7 @@ func BenchmarkGeneralized(b *testing.B) {
 					}
 					site := &model.Site{Observation: observeRows(truth, s, n, modeltest.LaplaceScale(s, epsilon), of, release.Laplace, rng), Units: model.Identity(s.M())}
 					names := model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
-					ess, worst, from := 0.0, 0.0, processor()
+					ess, worst, from := 0.0, 0.0, cputime.Used()
 					for b.Loop() {
 						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 							return newGeneralizedKernel(site, linkPrior(s), of.family, rng)
@@ -183,21 +183,12 @@ func BenchmarkGeneralized(b *testing.B) {
 						rhat, least := posterior.Worst(posterior.Summarise(d, 0.95).Parameters)
 						ess, worst = ess+least.ESS(), max(worst, rhat.RHat)
 					}
-					b.ReportMetric(ess/(processor()-from), "ess/s")
+					b.ReportMetric(ess/(cputime.Used()-from).Seconds(), "ess/s")
 					b.ReportMetric(worst, "rhat")
 				})
 			}
 		}
 	}
-}
-
-// processor is the time that the process had, in seconds.
-func processor() float64 {
-	var use syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
-		return math.NaN()
-	}
-	return float64(use.Utime.Nano()) / 1e9
 }
 
 // TestClampedCountsStart: where most counts are clamped, and noise is small, η is not the logarithm of
