@@ -42,7 +42,7 @@ func (c sized) String() string { return fmt.Sprintf("p%d_n%g_eps%g", c.p, c.n, c
 func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Sampler {
 	t.Helper()
 	_, obs := c.Draw(rng)
-	k, err := newKernel(alone(obs), model.DefaultPrior(c.Shape), rng)
+	k, err := newKernel(newDensity(alone(obs), model.DefaultPrior(c.Shape)), rng)
 	if err != nil {
 		t.Fatal(err)
 	}

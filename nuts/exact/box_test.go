@@ -74,7 +74,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 	units.Common(read.Z, obs.Z, obs.N)
 	units.Common(read.Scale, obs.Scale, obs.N) // about the same middle, an entry is divided
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
-		return newKernel(alone(&read), prior, rng)
+		return newKernel(newDensity(alone(&read), prior), rng)
 	}
 	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: float64(1200 - 200*obs.Shape.P), Seed: uint64(wx + wy)})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/nuts"
 )
 
 // density is the posterior of the statistics alone, p(s, μ_x, σ, λ | z), λ the logarithms of
@@ -84,12 +83,7 @@ func (f *density) Dim() int { return f.coordinates.dim() + f.rows.dim() }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *density) LogDensity(grad, x []float64) (float64, error) {
-	logp, err := f.value(x)
-	if err != nil {
-		return 0, err
-	}
-	f.slope(grad, x)
-	return logp, nil
+	return logDensity(f, grad, x)
 }
 
 // set takes v̄, D, λ and ℓ of x; see coordinates.take.
@@ -110,30 +104,29 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 }
 
 // value returns the log density alone, and leaves the noise's gradient in noisy.
-func (f *density) value(x []float64) (float64, error) {
+func (f *density) value(x []float64) (logp float64, ok bool) {
 	t := f.common.statistics
-	logp, ok := f.set(x)
-	f.logJ = logp
+	f.logJ, ok = f.set(x)
 	if !ok || !f.rows.within(t.n) {
-		return 0, nuts.ErrReject
+		return 0, false
 	}
 	byX, ok := f.covariates.value(t, f.xi, f.lambda)
 	if !ok {
-		return 0, nuts.ErrReject
+		return 0, false
 	}
 	byY, ok := f.response.value(t, f.ell, f.lambda)
 	if !ok {
-		return 0, nuts.ErrReject
+		return 0, false
 	}
 	f.noisy.clear()
 	noise, byN := f.noisy.addNoise(f.noise, f.noisy.gMean, f.noisy.e)
 	f.byN = byN
-	logp += byX + byY + noise
+	logp = f.logJ + (byX + byY + noise)
 	for i, log := range f.coordinates.logSquare {
 		logp += f.power(i) * (0.5*log + f.logScale[i])
 	}
 	logp = f.coordinates.scales.addPrior(logp, f.lambda)
-	return logp + f.rows.value(t.n), nil
+	return logp + f.rows.value(t.n), true
 }
 
 // power is that of D_ii, the Jacobian of ξ counted in.

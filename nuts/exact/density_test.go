@@ -230,7 +230,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				t.Fatal(err)
 			}
 			rng := rand.New(rand.NewPCG(1, 6))
-			k, err := newKernel(alone(obs), p.Prior, rng)
+			k, err := newKernel(newDensity(alone(obs), p.Prior), rng)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,11 +79,11 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		case len(joint.Sites) > 1 || site.PerLevel() || byLevel && linked:
 			return newJointKernel(joint, rng)
 		case byLevel:
-			return newLevelsKernel(site, joint.Prior, rng)
+			return newKernel(newByLevel(site, joint.Prior), rng)
 		case linked:
-			return newGeneralizedKernel(site, joint.Prior, familyOf(joint.Family, site.Upper), rng)
+			return newKernel(newGeneralized(site, joint.Prior, familyOf(joint.Family, site.Upper)), rng)
 		}
-		return newKernel(site, joint.Prior, rng)
+		return newKernel(newDensity(site, joint.Prior), rng)
 	}, nuts.Options{}, plan)
 }
 

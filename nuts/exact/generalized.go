@@ -103,12 +103,7 @@ func (f *generalized) end() int { return f.x.dim() + f.linked.dim() }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
-	logp, ok := f.value(x)
-	if !ok {
-		return 0, nuts.ErrReject
-	}
-	f.slope(grad, x)
-	return logp, nil
+	return logDensity(f, grad, x)
 }
 
 // set takes the statistics of x, and returns the log density without the noise's.
@@ -170,17 +165,6 @@ func (f *generalized) slope(grad, x []float64) {
 	f.rows.pull(grad, t.n, byN)
 }
 
-// newGeneralizedKernel starts a chain, whose move is a draw of T.
-func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *rand.Rand) (*nuts.Sampler, error) {
-	f := newGeneralized(site, prior, of)
-	k, err := startChain(f, f.start, rng)
-	if err != nil {
-		return nil, err
-	}
-	f.Move(k, rng)
-	return k, k.Err()
-}
-
 // start writes coordinates to start from: covariates that z may tell of, and all else as if
 // it were standard normal. It reports false where no rows have such sums.
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
@@ -198,8 +182,11 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	return ok
 }
 
-// Move draws T given the statistics, and takes the parameters of the position.
-func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
+// Move draws the parameters.
+func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) { f.draw(k, rng) }
+
+// draw draws T given the statistics, and takes the parameters of the position.
+func (f *generalized) draw(k *nuts.Sampler, rng *rand.Rand) {
 	if _, ok := f.set(k.Position()); !ok {
 		k.Fail(errRounding)
 		return

@@ -118,7 +118,7 @@ func TestGeneralizedStarts(t *testing.T) {
 		if trial%4 == 0 {
 			obs.Z[s.P] = 3 * obs.N
 		}
-		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s), of.family, rng)
+		k, err := newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s), of.family), rng)
 		if err != nil {
 			t.Errorf("p=%d n=%d scale %v: %v", s.P, n, scale, err)
 			continue
@@ -175,7 +175,7 @@ func BenchmarkGeneralized(b *testing.B) {
 					ess, worst, from := 0.0, 0.0, cputime.Used()
 					for b.Loop() {
 						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-							return newGeneralizedKernel(site, linkPrior(s), of.family, rng)
+							return newKernel(newGeneralized(site, linkPrior(s), of.family), rng)
 						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
 						if err != nil {
 							b.Fatal(err)

@@ -134,7 +134,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 			count.Noisy = float64(rows) + math.Round(model.RandNoise(count.Kind, count.Scale, rng))
 		}
 		obs.N, obs.Count = float64(n), count
-		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted, rng)
+		k, err := newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted), rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func (f careless) Move(k *nuts.Sampler, rng *rand.Rand) {
 	at := signs[rng.IntN(len(signs))]
 	psi[at] = -psi[at]
 	k.Moved()
-	f.draw(k, false, rng)
+	f.draw(k, rng)
 }
 
 // TestGoldensFindAFault: flips that are always accepted give the two modes of θ₀
@@ -93,7 +93,7 @@ func TestGoldensFindAFault(t *testing.T) {
 	}
 	for _, fault := range []bool{false, true} {
 		start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
-			k, err := newKernel(alone(obs), g.Problem.Prior, rng)
+			k, err := newKernel(newDensity(alone(obs), g.Problem.Prior), rng)
 			if fault {
 				k.Chain = careless{k.Chain.(*density)}
 			}

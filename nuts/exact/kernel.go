@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
 
@@ -13,29 +12,36 @@ import (
 // magnitude that their sum is not positive definite in float64.
 var errRounding = errors.New("mcmc-exact: the prior and the statistics differ too much in scale to be added in floating point; state a prior closer to scaled units")
 
-// newKernel starts a chain of density, whose moves are flips and a draw of the parameters
-// given the statistics.
-func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
-	f := newDensity(site, prior)
-	k, err := startChain(f, f.start, rng)
-	if err != nil {
-		return nil, err
+// single is the density of one release, by its value and its slope where value was last.
+type single interface {
+	nuts.Chain
+	start(x []float64, rng *rand.Rand) bool
+	value(x []float64) (logp float64, ok bool)
+	slope(grad, x []float64)
+	draw(k *nuts.Sampler, rng *rand.Rand) // draws the parameters given the statistics
+}
+
+// logDensity is that of a nuts.Target.
+func logDensity(f single, grad, x []float64) (float64, error) {
+	logp, ok := f.value(x)
+	if !ok {
+		return 0, nuts.ErrReject
 	}
-	f.draw(k, false, rng)
-	return k, k.Err()
+	f.slope(grad, x)
+	return logp, nil
 }
 
 // mostStarts are plenty: of a start that no rows can have another is drawn.
 const mostStarts = 1000
 
-// startChain starts a chain of a density on the way up from a start that rows can have.
-func startChain(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, rng *rand.Rand) (*nuts.Sampler, error) {
+// newKernel starts a chain of a density on the way up from a start that rows can have, and draws the parameters.
+func newKernel(f single, rng *rand.Rand) (*nuts.Sampler, error) {
 	o := nuts.Options{TargetAccept: accept, StepError: stepError}
 	if f.Dim() <= fewCoordinates {
 		o.Dense = f.Dim()
 	}
-	return startAt(f, func(x []float64, rng *rand.Rand) bool {
-		if !start(x, rng) {
+	k, err := startAt(f, func(x []float64, rng *rand.Rand) bool {
+		if !f.start(x, rng) {
 			return false
 		}
 		way := ascend(f, x)
@@ -43,6 +49,11 @@ func startChain(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, rng 
 		f.Reach(way.mode())
 		return true
 	}, o, rng)
+	if err != nil {
+		return nil, err
+	}
+	f.draw(k, rng)
+	return k, k.Err()
 }
 
 // startAt starts a chain at a start that rows can have, and that has a density in floating point.
@@ -68,7 +79,11 @@ const accept, stepError, fewCoordinates = 0.65, 10, 30
 // Move draws the parameters, and flips. Where w was renewed, the density was last taken where the chain
 // stands; the parameters are of the statistics before the flip, which needs no density there then.
 func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
-	f.draw(k, f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng), rng)
+	if f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng) {
+		f.drawGiven(rng)
+	} else {
+		f.draw(k, rng)
+	}
 	f.flip(k, rng)
 }
 
@@ -100,21 +115,23 @@ func (f *density) flip(k *nuts.Sampler, rng *rand.Rand) {
 	if !f.coordinates.place(x, t) {
 		return
 	}
-	after, err := f.value(x)
-	if err == nil && rng.Float64() < math.Exp(after-f.logJ-before) {
+	after, ok := f.value(x)
+	if ok && rng.Float64() < math.Exp(after-f.logJ-before) {
 		f.slope(grad, x)
 		k.MoveTo(x, after, grad)
 	}
 }
 
-// draw draws the parameters given the statistics; there says that the density was last taken at them.
-func (f *density) draw(k *nuts.Sampler, there bool, rng *rand.Rand) {
-	if !there {
-		if _, err := f.value(k.Position()); err != nil {
-			k.Fail(errRounding)
-			return
-		}
+func (f *density) draw(k *nuts.Sampler, rng *rand.Rand) {
+	if _, ok := f.value(k.Position()); !ok {
+		k.Fail(errRounding)
+		return
 	}
+	f.drawGiven(rng)
+}
+
+// drawGiven is draw where value was last.
+func (f *density) drawGiven(rng *rand.Rand) {
 	copy(f.params.MuX, f.covariates.mu)
 	f.covariates.draw(f.params.Tau, f.common.n, rng)
 	f.params.Sigma2, f.params.LogW = math.Exp(2*f.ell), f.response.sigma.logW

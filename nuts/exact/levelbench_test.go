@@ -18,7 +18,7 @@ func BenchmarkLevels(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			_, obs := c.draw(rng)
 			f := newByLevel(alone(obs), c.prior)
-			k, err := f.kernel(rng)
+			k, err := newKernel(f, rng)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -5,23 +5,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/variate"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
-
-// newLevelsKernel starts a chain, whose moves are of counts, and a draw of the parameters.
-func newLevelsKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
-	return newByLevel(site, prior).kernel(rng)
-}
-
-func (f *byLevel) kernel(rng *rand.Rand) (*nuts.Sampler, error) {
-	k, err := startChain(f, f.start, rng)
-	if err != nil {
-		return nil, err
-	}
-	f.draw(k, rng)
-	return k, k.Err()
-}
 
 // start writes coordinates to start from: counts that z may tell of, D_x and D_yy of a scatter that it
 // may, and all else as if it were standard normal.

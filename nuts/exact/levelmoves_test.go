@@ -22,7 +22,7 @@ func TestFewRowsMix(t *testing.T) {
 	for set := range sets {
 		rng := rand.New(rand.NewPCG(uint64(set), 61))
 		_, obs := c.draw(rng)
-		k, err := newLevelsKernel(alone(obs), c.prior, rng)
+		k, err := newKernel(newByLevel(alone(obs), c.prior), rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -133,12 +132,7 @@ func (f *byLevel) prepareY() (logJ float64, ok bool) {
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *byLevel) LogDensity(grad, x []float64) (float64, error) {
-	logp, ok := f.value(x)
-	if !ok {
-		return 0, nuts.ErrReject
-	}
-	f.slope(grad, x)
-	return logp, nil
+	return logDensity(f, grad, x)
 }
 
 // value returns the log density alone, and leaves the noise's slopes.

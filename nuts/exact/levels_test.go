@@ -337,7 +337,7 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 		if fault != nil {
 			fault(f)
 		}
-		k, err := f.kernel(rng)
+		k, err := newKernel(f, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -247,7 +247,7 @@ func calibrate(t *testing.T, seed uint64, c *modeltest.Simulation, trials int, f
 		if obs.Count.Latent() && !c.Continuous {
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
-		k, err := newKernel(alone(obs), c.Prior, rng)
+		k, err := newKernel(newDensity(alone(obs), c.Prior), rng)
 		if err != nil {
 			t.Fatal(err)
 		}

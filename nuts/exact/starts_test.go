@@ -82,7 +82,7 @@ func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.
 	t.Helper()
 	draw := make([]float64, len(obs.Names()))
 	for range testsize.Of(5, 20) {
-		k, err := newKernel(alone(obs), prior, rng)
+		k, err := newKernel(newDensity(alone(obs), prior), rng)
 		if err != nil {
 			t.Fatal(err)
 		}
