@@ -93,10 +93,10 @@ func TestUntilMixed(t *testing.T) {
 // its chains apart, and the one in scaled units does not.
 func TestConvergedLooksAtTheInterceptOfBothUnits(t *testing.T) {
 	f := drawn(t, 1000, 0.5)
-	if r := posterior.RHat(f.Draws(Scaled).Column(0)); r > 1.01 {
+	if r := posterior.Of(f.Draws(Scaled).Column(0)).RHat(); r > 1.01 {
 		t.Errorf("scaled: R-hat %v", r)
 	}
-	if r := posterior.RHat(f.Draws(Original).Column(0)); r < 1.01 {
+	if r := posterior.Of(f.Draws(Original).Column(0)).RHat(); r < 1.01 {
 		t.Errorf("original: R-hat %v", r)
 	}
 }

@@ -46,8 +46,8 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 		x, y := a.Column(a.Index(name)), b.Column(b.Index(name))
 		ma, sa := meanSD(parameter(t, a, name))
 		mb, sb := meanSD(parameter(t, b, name))
-		each(name, (ma-mb)/math.Hypot(posterior.MCSEMean(x), posterior.MCSEMean(y)),
-			(sa-sb)/math.Hypot(posterior.MCSESD(x), posterior.MCSESD(y)), (ma-mb)/sb, sa/sb)
+		each(name, (ma-mb)/math.Hypot(posterior.Of(x).MCSEMean(), posterior.Of(y).MCSEMean()),
+			(sa-sb)/math.Hypot(posterior.Of(x).MCSESD(), posterior.Of(y).MCSESD()), (ma-mb)/sb, sa/sb)
 	}
 }
 

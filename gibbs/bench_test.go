@@ -59,7 +59,7 @@ func BenchmarkSweep(b *testing.B) {
 					}
 					least := math.Inf(1)
 					for _, x := range draws {
-						least = min(least, posterior.ESSBulk([][]float64{x}), posterior.ESSTail([][]float64{x}))
+						least = min(least, posterior.Of([][]float64{x}).ESSBulk(), posterior.Of([][]float64{x}).ESSTail())
 					}
 					b.ReportMetric(least/b.Elapsed().Seconds(), "ess/s")
 				})
@@ -128,7 +128,7 @@ func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model
 		least := math.Inf(1)
 		for j := range d.Names {
 			x := d.Column(j)
-			least = min(least, posterior.ESSBulk(x), posterior.ESSTail(x))
+			least = min(least, posterior.Of(x).ESSBulk(), posterior.Of(x).ESSTail())
 		}
 		b.ReportMetric(least/d.Seconds, "ess/s")
 	}

@@ -234,7 +234,7 @@ func scores(draws int, seed uint64, start func(*rand.Rand) trial) []float64 {
 	for f := range z {
 		a, _ := modeltest.Pooled(chain[f])
 		b, _ := modeltest.Pooled(forward[f])
-		z[f] = (a - b) / math.Hypot(posterior.MCSEMean(chain[f]), posterior.MCSEMean(forward[f]))
+		z[f] = (a - b) / math.Hypot(posterior.Of(chain[f]).MCSEMean(), posterior.Of(forward[f]).MCSEMean())
 	}
 	return z
 }

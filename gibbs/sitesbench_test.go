@@ -100,7 +100,7 @@ func (c alike) effective(b *testing.B) {
 	}
 	seconds, least := time.Since(begin).Seconds(), math.Inf(1)
 	for _, v := range x {
-		least = min(least, posterior.ESSBulk([][]float64{v}), posterior.ESSTail([][]float64{v}))
+		least = min(least, posterior.Of([][]float64{v}).ESSBulk(), posterior.Of([][]float64{v}).ESSTail())
 	}
 	b.ReportMetric(least/seconds, "ess/s")
 	b.ReportMetric(least/draws, "ess/sweep")

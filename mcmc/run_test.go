@@ -179,7 +179,7 @@ func TestESSOfAutoregression(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := 8 * 20000 * (1 - rho) / (1 + rho)
-	if got := posterior.ESSMean(d.Column(0)); math.Abs(got/want-1) > 0.1 {
+	if got := posterior.Of(d.Column(0)).ESSMean(); math.Abs(got/want-1) > 0.1 {
 		t.Errorf("ESS is %.0f, theory has %.0f", got, want)
 	}
 }

@@ -276,7 +276,7 @@ func (r *pooledRows) scores(draws int, sweep func(*rand.Rand), seed uint64) (z [
 	}
 	for f, a := range two[0] {
 		b := two[1][f]
-		z = append(z, (mean(a)-mean(b))/math.Hypot(posterior.MCSEMean(a), posterior.MCSEMean(b)))
+		z = append(z, (mean(a)-mean(b))/math.Hypot(posterior.Of(a).MCSEMean(), posterior.Of(b).MCSEMean()))
 	}
 	return z
 }

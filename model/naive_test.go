@@ -120,10 +120,10 @@ func TestNaiveDefaultPrior(t *testing.T) {
 		for _, v := range slices.Concat(chains...) {
 			got += v / 10000
 		}
-		if !(math.Abs(got-want[i]/total) <= 5.5*posterior.MCSEMean(chains)) {
-			t.Errorf("mean of function %d is %v, want %v, with an error of %v", i, got, want[i]/total, posterior.MCSEMean(chains))
+		if !(math.Abs(got-want[i]/total) <= 5.5*posterior.Of(chains).MCSEMean()) {
+			t.Errorf("mean of function %d is %v, want %v, with an error of %v", i, got, want[i]/total, posterior.Of(chains).MCSEMean())
 		}
-		if ess := posterior.ESSMean(chains); ess < 2500 {
+		if ess := posterior.Of(chains).ESSMean(); ess < 2500 {
 			t.Errorf("function %d: %.0f effective draws of 10000", i, ess)
 		}
 	}
@@ -165,7 +165,7 @@ func TestNaivePooled(t *testing.T) {
 		t.Errorf("names %v, warm-up %d, warnings %q", d.Names, d.Warmup, d.Warnings)
 	}
 	for j, name := range d.Names {
-		if ess := posterior.ESSBulk(d.Column(j)); !(ess > 1000) {
+		if ess := posterior.Of(d.Column(j)).ESSBulk(); !(ess > 1000) {
 			t.Errorf("%s: %.0f effective draws of 10000", name, ess)
 		}
 	}

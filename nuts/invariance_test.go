@@ -20,7 +20,7 @@ func sorted(u []float64) []float64 {
 	return u
 }
 
-func mcseMean(x [][]float64) float64 { return posterior.MCSEMean(x) }
+func mcseMean(x [][]float64) float64 { return posterior.Of(x).MCSEMean() }
 
 // fixed is a sampler of a given step size, in the identity metric.
 func fixed(t testing.TB, target Target, epsilon float64, o Options) *Sampler {

@@ -115,9 +115,9 @@ func mean(x [][]float64) float64 {
 // checkMoments compares mean and variance of a column.
 func checkMoments(t *testing.T, what string, x [][]float64, m, variance float64) {
 	t.Helper()
-	check(t, what+": mean", mean(x), m, posterior.MCSEMean(x))
+	check(t, what+": mean", mean(x), m, posterior.Of(x).MCSEMean())
 	square := apply(x, func(v float64) float64 { return (v - m) * (v - m) })
-	check(t, what+": variance", mean(square), variance, posterior.MCSEMean(square))
+	check(t, what+": variance", mean(square), variance, posterior.Of(square).MCSEMean())
 }
 
 // checkQuantiles compares shares below quantiles.
@@ -131,7 +131,7 @@ func checkQuantiles(t *testing.T, what string, x [][]float64, quantile func(p fl
 			}
 			return 0
 		})
-		check(t, what+": share below a quantile", mean(below), p, posterior.MCSEMean(below))
+		check(t, what+": share below a quantile", mean(below), p, posterior.Of(below).MCSEMean())
 	}
 }
 

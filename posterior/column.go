@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// column is one parameter under study. It owns every buffer, so that the
+// Column is one parameter under study. It owns every buffer, so that the
 // parameters of a run are studied one after another without allocation.
-type column struct {
+type Column struct {
 	x      []float64 // all draws, chain after chain
 	chains int
 	n      int // draws of a chain
@@ -34,7 +34,7 @@ type column struct {
 }
 
 // loadFrom takes parameter j of d.
-func (c *column) loadFrom(d *Draws, j int) {
+func (c *Column) loadFrom(d *Draws, j int) {
 	c.shape(d.NumChains(), d.NumDraws())
 	for i := range c.chains {
 		d.copyColumn(c.x[i*c.n:(i+1)*c.n], i, j)
@@ -46,7 +46,7 @@ func (c *column) loadFrom(d *Draws, j int) {
 	c.mean = mean(c.x)
 }
 
-func (c *column) shape(chains, n int) {
+func (c *Column) shape(chains, n int) {
 	c.sorted = c.sorted[:0]
 	if c.chains == chains && c.n == n {
 		return
@@ -60,10 +60,10 @@ func (c *column) shape(chains, n int) {
 }
 
 // half is the length of the split chains: an odd chain loses its middle.
-func (c *column) half() int { return c.n / 2 }
+func (c *Column) half() int { return c.n / 2 }
 
 // locate fills places: the series is split chain after split chain.
-func (c *column) locate() {
+func (c *Column) locate() {
 	half, next := c.half(), int32(0)
 	for i := range c.places {
 		at := i % c.n
@@ -77,7 +77,7 @@ func (c *column) locate() {
 }
 
 // split writes f of every draw to the series and finds the means.
-func (c *column) split(f func(x float64) float64) {
+func (c *Column) split(f func(x float64) float64) {
 	half := c.half()
 	for chain := range c.chains {
 		x := c.x[chain*c.n : (chain+1)*c.n]
@@ -91,7 +91,7 @@ func (c *column) split(f func(x float64) float64) {
 }
 
 // average finds the means of the split chains in the series.
-func (c *column) average() {
+func (c *Column) average() {
 	half := c.half()
 	for k := range c.means {
 		c.means[k] = mean(c.series[k*half : (k+1)*half])
@@ -99,7 +99,7 @@ func (c *column) average() {
 }
 
 // sort orders the draws once; none may be NaN.
-func (c *column) sort() {
+func (c *Column) sort() {
 	if len(c.sorted) == len(c.x) {
 		return
 	}
@@ -115,7 +115,7 @@ func (c *column) sort() {
 }
 
 // quantile returns the p-quantile of all draws, NaN where one is NaN.
-func (c *column) quantile(p float64) float64 {
+func (c *Column) quantile(p float64) float64 {
 	if c.nan {
 		return math.NaN()
 	}
@@ -124,7 +124,7 @@ func (c *column) quantile(p float64) float64 {
 }
 
 // rank puts the normal scores of the draws into the series.
-func (c *column) rank() {
+func (c *Column) rank() {
 	c.sort()
 	c.scores.write(c.series, c.halves)
 	c.average()
@@ -133,7 +133,7 @@ func (c *column) rank() {
 // rankFolded puts the normal scores of the distances from the median into
 // the series; the median must be finite. Distances grow from the median on either
 // side: two runs that are in order are merged.
-func (c *column) rankFolded(median float64) {
+func (c *Column) rankFolded(median float64) {
 	above := sort.Search(len(c.halves), func(i int) bool { return c.halves[i].value >= median })
 	below := above - 1
 	c.folded = c.folded[:0]

@@ -13,57 +13,23 @@ import (
 	"github.com/dpreg/dpreg/internal/parallel"
 )
 
-// load prepares chains for one diagnostic.
-func load(chains [][]float64) *column {
+// Of is one quantity, chains[c] its draws in chain c. It panics where chains differ in length.
+//
+// Its diagnostics are NaN where they mean nothing: a draw is
+// NaN, all draws lie within 2⁻⁵² of each other, or half a chain has fewer
+// than three draws (two, for RHat). A middle draw of an odd chain is left
+// out. Infinite draws have ranks, so RHat and ESSBulk bear them, as long as
+// the median is finite; the others are NaN.
+func Of(chains [][]float64) *Column {
 	for _, chain := range chains {
 		if len(chain) != len(chains[0]) {
 			panic(fmt.Sprintf("posterior: chains of %d and %d draws", len(chains[0]), len(chain)))
 		}
 	}
-	c := new(column)
+	c := new(Column)
 	c.loadFrom(&Draws{Names: []string{"x"}, Chains: chains}, 0)
 	return c
 }
-
-// RHat returns the rank-normalised split R-hat of one quantity, chains[c]
-// its draws in chain c. Values above 1.01 say that the chains have not
-// mixed.
-//
-// This and the other diagnostics are NaN where they mean nothing: a draw is
-// NaN, all draws lie within 2⁻⁵² of each other, or half a chain has fewer
-// than three draws (two, for RHat). A middle draw of an odd chain is left
-// out. Infinite draws have ranks, so RHat and ESSBulk bear them, as long as
-// the median is finite; the others are NaN. All of them panic where chains
-// differ in length.
-func RHat(chains [][]float64) float64 { return load(chains).rhat() }
-
-// ESSBulk returns the effective sample size, over all chains, of the normal
-// scores of the draws: the efficiency of estimates of location.
-func ESSBulk(chains [][]float64) float64 { return load(chains).essBulk() }
-
-// ESSTail returns the smaller of the effective sample sizes of the 5 % and
-// the 95 % quantile.
-func ESSTail(chains [][]float64) float64 { return load(chains).essTail() }
-
-// ESSMean returns the effective sample size of the mean.
-func ESSMean(chains [][]float64) float64 { return load(chains).essMean() }
-
-// ESSSD returns the effective sample size of the standard deviation.
-func ESSSD(chains [][]float64) float64 { return load(chains).essSD() }
-
-// ESSQuantile returns the effective sample size of the p-quantile, NaN for
-// p outside [0, 1].
-func ESSQuantile(p float64, chains [][]float64) float64 { return load(chains).essQuantile(p) }
-
-// MCSEMean returns the Monte Carlo standard error of the mean.
-func MCSEMean(chains [][]float64) float64 { return load(chains).mcseMean() }
-
-// MCSESD returns the Monte Carlo standard error of the standard deviation.
-func MCSESD(chains [][]float64) float64 { return load(chains).mcseSD() }
-
-// MCSEQuantile returns the Monte Carlo standard error of the p-quantile, NaN
-// for p outside [0, 1].
-func MCSEQuantile(p float64, chains [][]float64) float64 { return load(chains).mcseQuantile(p) }
 
 // MinESS returns the smallest bulk or tail effective sample size over all
 // parameters and the index of a parameter that has it. A parameter that is
@@ -73,9 +39,9 @@ func MCSEQuantile(p float64, chains [][]float64) float64 { return load(chains).m
 // goroutines, at least one.
 func (d *Draws) MinESS(workers int) (ess float64, parameter int) {
 	sizes := make([]float64, len(d.Names))
-	columns := sync.Pool{New: func() any { return new(column) }}
+	columns := sync.Pool{New: func() any { return new(Column) }}
 	parallel.Each(context.Background(), max(1, workers), len(sizes), nil, func(_ context.Context, j int) error {
-		c := columns.Get().(*column)
+		c := columns.Get().(*Column)
 		defer columns.Put(c)
 		c.loadFrom(d, j)
 		sizes[j] = c.minESS()
@@ -94,11 +60,11 @@ func (d *Draws) MinESS(workers int) (ess float64, parameter int) {
 }
 
 // minESS is +Inf for a parameter that never moved.
-func (c *column) minESS() float64 {
+func (c *Column) minESS() float64 {
 	if low, high := extremes(c.x); low == high {
 		return math.Inf(1)
 	}
-	ess := min(c.essBulk(), c.essTail())
+	ess := min(c.ESSBulk(), c.ESSTail())
 	if math.IsNaN(ess) {
 		return 0
 	}
@@ -106,7 +72,7 @@ func (c *column) minESS() float64 {
 }
 
 // size returns the effective sample size of the series, and uses it up.
-func (c *column) size() float64 {
+func (c *Column) size() float64 {
 	if low, high := extremes(c.series); high-low < constantRange {
 		return math.NaN()
 	}
@@ -114,8 +80,9 @@ func (c *column) size() float64 {
 	return effectiveSize(&c.acov, c.half(), c.means)
 }
 
-// essBulk examines normal scores, which exist for infinite draws too.
-func (c *column) essBulk() float64 {
+// ESSBulk is the effective sample size, over all chains, of the normal scores of the draws,
+// which exist for infinite ones too: the efficiency of estimates of location.
+func (c *Column) ESSBulk() float64 {
 	if c.nan || c.half() < 3 {
 		return math.NaN()
 	}
@@ -123,13 +90,13 @@ func (c *column) essBulk() float64 {
 	return c.size()
 }
 
-// essTail is the smaller size at the 5 % and the 95 % quantile.
-func (c *column) essTail() float64 {
-	return min(c.essQuantile(0.05), c.essQuantile(0.95))
+// ESSTail is the smaller of the effective sample sizes of the 5 % and the 95 % quantile.
+func (c *Column) ESSTail() float64 {
+	return min(c.ESSQuantile(0.05), c.ESSQuantile(0.95))
 }
 
 // essOf examines f of the draws.
-func (c *column) essOf(f func(x float64) float64) float64 {
+func (c *Column) essOf(f func(x float64) float64) float64 {
 	if !c.finite || c.constant || c.half() < 3 {
 		return math.NaN()
 	}
@@ -137,17 +104,18 @@ func (c *column) essOf(f func(x float64) float64) float64 {
 	return c.size()
 }
 
-func (c *column) essMean() float64 {
+// ESSMean is the effective sample size of the mean, ESSSD that of the standard deviation.
+func (c *Column) ESSMean() float64 {
 	return c.essOf(func(x float64) float64 { return x })
 }
 
-func (c *column) essSD() float64 {
+func (c *Column) ESSSD() float64 {
 	return c.essOf(func(x float64) float64 { return math.Abs(x - c.mean) })
 }
 
-// essQuantile examines the indicator of {x ≤ q}, q the p-quantile. At p = 1
+// ESSQuantile is that of the p-quantile, NaN for p outside [0, 1]. It examines the indicator of {x ≤ q}, q the p-quantile. At p = 1
 // that would be constant; R takes the quantile half a draw below.
-func (c *column) essQuantile(p float64) float64 {
+func (c *Column) ESSQuantile(p float64) float64 {
 	if p == 1 {
 		n := float64(len(c.x))
 		p = (n - 0.5) / n
@@ -218,10 +186,11 @@ func integratedTime(rho func(t int) float64, n int) float64 {
 	return -1 + 2*sum + even
 }
 
-// rhat is the larger of the R-hats of the normal scores of the draws (do
+// RHat is the rank-normalised split R-hat; values above 1.01 say that the chains have not mixed. It
+// is the larger of the R-hats of the normal scores of the draws (do
 // the chains agree on location?) and of their distances from the median (on
 // scale?), each on split chains: Vehtari et al. (2021), section 4.1.
-func (c *column) rhat() float64 {
+func (c *Column) RHat() float64 {
 	if c.nan || c.half() < 2 {
 		return math.NaN()
 	}
@@ -244,7 +213,7 @@ func (c *column) rhat() float64 {
 //
 //	B = N·var(chain means),  W = mean(chain variances),
 //	R̂ = √((B/W + N − 1) / N).
-func (c *column) reduction() float64 {
+func (c *Column) reduction() float64 {
 	low, high := extremes(c.series)
 	if high-low < constantRange {
 		return math.NaN()
@@ -260,18 +229,18 @@ func (c *column) reduction() float64 {
 	return math.Sqrt((between/within + n - 1) / n)
 }
 
-// mcseMean is sd / √ESS(mean).
-func (c *column) mcseMean() float64 {
-	return math.Sqrt(variance(c.x, c.mean) / c.essMean())
+// MCSEMean is the Monte Carlo standard error of the mean, sd / √ESS(mean).
+func (c *Column) MCSEMean() float64 {
+	return math.Sqrt(variance(c.x, c.mean) / c.ESSMean())
 }
 
-// mcseSD is the delta method's error of the standard deviation s, from that
+// MCSESD is the delta method's error of the standard deviation s, from that
 // of the variance: with m_k the central moments,
 //
 //	Var(s) ≈ (m₄ − m₂²) / (4 m₂ ESS(mean of (x − x̄)²)).
 //
 // No normality is assumed.
-func (c *column) mcseSD() float64 {
+func (c *Column) MCSESD() float64 {
 	ess := c.essOf(func(x float64) float64 { return (x - c.mean) * (x - c.mean) })
 	var m2, m4 float64
 	for _, x := range c.x {
@@ -284,12 +253,12 @@ func (c *column) mcseSD() float64 {
 	return math.Sqrt((m4 - m2*m2) / ess / m2 / 4)
 }
 
-// mcseQuantile is half the distance of the order statistics between which
+// MCSEQuantile is the error of the p-quantile, NaN for p outside [0, 1]: half the distance of the order statistics between which
 // the quantile lies with the probability of ±1 standard deviation: the
 // number of draws below it is binomial of size ESS, so its rank is
 // S·Beta(ESS p + 1, ESS (1−p) + 1) (Vehtari et al. 2021, section 4.4).
-func (c *column) mcseQuantile(p float64) float64 {
-	ess := c.essQuantile(p)
+func (c *Column) MCSEQuantile(p float64) float64 {
+	ess := c.ESSQuantile(p)
 	if math.IsNaN(ess) {
 		return math.NaN()
 	}

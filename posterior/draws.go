@@ -241,7 +241,7 @@ func Summarise(d *Draws, level float64) *Summary {
 		Warnings:   slices.Clone(d.Warnings),
 		Parameters: make([]Parameter, len(d.Names)),
 	}
-	var c column
+	var c Column
 	for j, name := range d.Names {
 		c.loadFrom(d, j)
 		s.Parameters[j] = c.summarise(name, level)
@@ -285,21 +285,21 @@ func (p *Parameter) Contract(prior float64) {
 // ESS is the smaller of the two effective sample sizes.
 func (p *Parameter) ESS() float64 { return min(p.ESSBulk, p.ESSTail) }
 
-func (c *column) summarise(name string, level float64) Parameter {
+func (c *Column) summarise(name string, level float64) Parameter {
 	p := Parameter{
 		Name:     name,
 		Label:    name,
 		Mean:     c.mean,
 		SD:       math.Sqrt(variance(c.x, c.mean)),
-		MCSEMean: c.mcseMean(),
+		MCSEMean: c.MCSEMean(),
 		Q2_5:     c.quantile(0.025),
 		Q25:      c.quantile(0.25),
 		Q50:      c.quantile(0.5),
 		Q75:      c.quantile(0.75),
 		Q97_5:    c.quantile(0.975),
-		RHat:     c.rhat(),
-		ESSBulk:  c.essBulk(),
-		ESSTail:  c.essTail(),
+		RHat:     c.RHat(),
+		ESSBulk:  c.ESSBulk(),
+		ESSTail:  c.ESSTail(),
 		Lower:    c.quantile(tail(level)),
 		Upper:    c.quantile(1 - tail(level)),
 	}

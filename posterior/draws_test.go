@@ -117,7 +117,7 @@ func TestMinESS(t *testing.T) {
 	}
 	want, at := math.Inf(1), -1
 	for j := range 2 {
-		if ess := min(ESSBulk(d.Column(j)), ESSTail(d.Column(j))); ess < want {
+		if ess := min(Of(d.Column(j)).ESSBulk(), Of(d.Column(j)).ESSTail()); ess < want {
 			want, at = ess, j
 		}
 	}
@@ -138,12 +138,12 @@ func TestMinESS(t *testing.T) {
 
 func TestStudyingAColumnDoesNotAllocate(t *testing.T) {
 	d := autoregression(4, 1000, 2, 0.9, 4)
-	var c column
+	var c Column
 	study := func() {
 		for j := range d.Names {
 			c.loadFrom(d, j)
 			c.minESS()
-			c.rhat()
+			c.RHat()
 		}
 	}
 	study()

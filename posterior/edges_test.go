@@ -38,13 +38,13 @@ func TestEdgesAgreeWithR(t *testing.T) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	diagnostics := map[string]func([][]float64) float64{
-		"rhat": RHat, "ess_bulk": ESSBulk, "ess_tail": ESSTail, "ess_mean": ESSMean, "ess_sd": ESSSD,
-		"mcse_mean": MCSEMean, "mcse_sd": MCSESD,
-		"q0":        func(x [][]float64) float64 { return ESSQuantile(0, x) },
-		"q0.3":      func(x [][]float64) float64 { return ESSQuantile(0.3, x) },
-		"q1":        func(x [][]float64) float64 { return ESSQuantile(1, x) },
-		"mcse_q0.3": func(x [][]float64) float64 { return MCSEQuantile(0.3, x) },
+	diagnostics := map[string]func(*Column) float64{
+		"rhat": (*Column).RHat, "ess_bulk": (*Column).ESSBulk, "ess_tail": (*Column).ESSTail, "ess_mean": (*Column).ESSMean, "ess_sd": (*Column).ESSSD,
+		"mcse_mean": (*Column).MCSEMean, "mcse_sd": (*Column).MCSESD,
+		"q0":        func(c *Column) float64 { return c.ESSQuantile(0) },
+		"q0.3":      func(c *Column) float64 { return c.ESSQuantile(0.3) },
+		"q1":        func(c *Column) float64 { return c.ESSQuantile(1) },
+		"mcse_q0.3": func(c *Column) float64 { return c.MCSEQuantile(0.3) },
 	}
 	for _, c := range file.Cases {
 		x := make([][]float64, len(c.Draws))
@@ -54,7 +54,7 @@ func TestEdgesAgreeWithR(t *testing.T) {
 			}
 		}
 		for name, want := range c.Results {
-			if got := diagnostics[name](x); !near(got, (*float64)(want)) {
+			if got := diagnostics[name](Of(x)); !near(got, (*float64)(want)) {
 				t.Errorf("%s: %s is %.15g, R has %v", c.Name, name, got, show((*float64)(want)))
 			}
 		}
@@ -63,7 +63,7 @@ func TestEdgesAgreeWithR(t *testing.T) {
 
 func TestTooLittleIsNaN(t *testing.T) {
 	for _, x := range [][][]float64{nil, {{}}, {{1}, {2}}, {{1, 2}}, {{1, 2, 4}, {3, 1, 2}}} {
-		for i, got := range []float64{RHat(x), ESSBulk(x), ESSTail(x), ESSMean(x), ESSSD(x), MCSEMean(x), MCSESD(x), MCSEQuantile(0.5, x)} {
+		for i, got := range []float64{Of(x).RHat(), Of(x).ESSBulk(), Of(x).ESSTail(), Of(x).ESSMean(), Of(x).ESSSD(), Of(x).MCSEMean(), Of(x).MCSESD(), Of(x).MCSEQuantile(0.5)} {
 			if !math.IsNaN(got) {
 				t.Errorf("%v: diagnostic %d is %v", x, i, got)
 			}

@@ -87,15 +87,15 @@ func TestDiagnosticsAgreeWithR(t *testing.T) {
 		if c.Name == "scaled" {
 			untie(x)
 		}
-		check("rhat", RHat(x), c.RHat)
-		check("ess_bulk", ESSBulk(x), c.ESSBulk)
-		check("ess_tail", ESSTail(x), c.ESSTail)
-		check("ess_mean", ESSMean(x), c.ESSMean)
-		check("ess_sd", ESSSD(x), c.ESSSD)
-		check("mcse_mean", MCSEMean(x), c.MCSEMean)
-		check("mcse_sd", MCSESD(x), c.MCSESD)
+		check("rhat", Of(x).RHat(), c.RHat)
+		check("ess_bulk", Of(x).ESSBulk(), c.ESSBulk)
+		check("ess_tail", Of(x).ESSTail(), c.ESSTail)
+		check("ess_mean", Of(x).ESSMean(), c.ESSMean)
+		check("ess_sd", Of(x).ESSSD(), c.ESSSD)
+		check("mcse_mean", Of(x).MCSEMean(), c.MCSEMean)
+		check("mcse_sd", Of(x).MCSESD(), c.MCSESD)
 		for name, want := range c.MCSEQ {
-			check("mcse "+name, MCSEQuantile(probabilities[name], x), want)
+			check("mcse "+name, Of(x).MCSEQuantile(probabilities[name]), want)
 		}
 
 		d := &Draws{Names: []string{c.Name}, Chains: x}

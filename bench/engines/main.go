@@ -294,7 +294,7 @@ func (s *settings) race(ctx context.Context, c cell) (all []outcome, err error) 
 		if o.draws != nil && !o.warmupCut {
 			slope := o.draws.Column(o.draws.Index("theta[1]"))
 			least, _ := o.draws.MinESS(1)
-			o.least, o.slope = least/o.sampling, min(posterior.ESSBulk(slope), posterior.ESSTail(slope))/o.sampling
+			o.least, o.slope = least/o.sampling, min(posterior.Of(slope).ESSBulk(), posterior.Of(slope).ESSTail())/o.sampling
 		}
 		o.draws = nil // of all cells they would fill the memory
 		all = append(all, o)

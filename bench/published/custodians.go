@@ -199,7 +199,7 @@ const longest = 16
 // columns of NUTS do. Other methods' warnings are of the method.
 func warned(d *posterior.Draws) bool {
 	for k := range regression2.Q() {
-		if posterior.RHat(d.Column(k)) > 1.05 {
+		if posterior.Of(d.Column(k)).RHat() > 1.05 {
 			return true
 		}
 	}

@@ -51,7 +51,7 @@ func Example() {
 			}
 			mean, sd := modeltest.Pooled(x)
 			fmt.Printf(" %s %.3f (%.3f)", name, mean, sd)
-			least = min(least, posterior.ESSBulk(x))
+			least = min(least, posterior.Of(x).ESSBulk())
 		}
 		fmt.Printf("; ESS %.0f\n", least)
 	}

@@ -79,10 +79,10 @@ func TestNoNoise(t *testing.T) {
 		for j, want := range means {
 			x := d.Column(j)
 			mean, sd := modeltest.Pooled(x)
-			if e := posterior.MCSEMean(x); !(math.Abs(mean-want) < 5*e) {
+			if e := posterior.Of(x).MCSEMean(); !(math.Abs(mean-want) < 5*e) {
 				t.Errorf("%s, %s: mean %g, want %g, error %g", m.Name(), d.Names[j], mean, want, e)
 			}
-			if e := posterior.MCSESD(x); j < 2 && !(math.Abs(sd-sds[j]) < 5*e) {
+			if e := posterior.Of(x).MCSESD(); j < 2 && !(math.Abs(sd-sds[j]) < 5*e) {
 				t.Errorf("%s, %s: sd %g, want %g, error %g", m.Name(), d.Names[j], sd, sds[j], e)
 			}
 		}

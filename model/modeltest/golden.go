@@ -156,11 +156,11 @@ func (g *Golden) Compare(t *testing.T, d *posterior.Draws, slack float64) {
 				t.Errorf("%s: %s %g, reference %g, %.2f combined errors apart, tolerance beside them %g", name, what, got, want, (got-want)/errors, tolerance)
 			}
 		}
-		differ("mean", mean, posterior.MCSEMean(x), posterior.ESSMean(x), slack*r["sd"])
-		differ("sd", sd, posterior.MCSESD(x), posterior.ESSSD(x), 0.03*r["sd"])
+		differ("mean", mean, posterior.Of(x).MCSEMean(), posterior.Of(x).ESSMean(), slack*r["sd"])
+		differ("sd", sd, posterior.Of(x).MCSESD(), posterior.Of(x).ESSSD(), 0.03*r["sd"])
 		sorted := slices.Sorted(slices.Values(slices.Concat(x...)))
 		for _, level := range Levels {
-			differ(fmt.Sprintf("q%g", 100*level), posterior.Quantile(sorted, level), posterior.MCSEQuantile(level, x), posterior.ESSQuantile(level, x), slack*r["sd"])
+			differ(fmt.Sprintf("q%g", 100*level), posterior.Quantile(sorted, level), posterior.Of(x).MCSEQuantile(level), posterior.Of(x).ESSQuantile(level), slack*r["sd"])
 		}
 	}
 }
@@ -181,10 +181,10 @@ func Agree(t *testing.T, a, b *posterior.Draws, bound float64) {
 		x, y := a.Column(j), b.Column(j)
 		meanX, sdX := Pooled(x)
 		meanY, sdY := Pooled(y)
-		if z := (meanX - meanY) / math.Hypot(posterior.MCSEMean(x), posterior.MCSEMean(y)); !(math.Abs(z) < bound) {
+		if z := (meanX - meanY) / math.Hypot(posterior.Of(x).MCSEMean(), posterior.Of(y).MCSEMean()); !(math.Abs(z) < bound) {
 			t.Errorf("%s: means %g and %g, %.2f combined errors apart", name, meanX, meanY, z)
 		}
-		if z := (sdX - sdY) / math.Hypot(posterior.MCSESD(x), posterior.MCSESD(y)); !(math.Abs(z) < bound) {
+		if z := (sdX - sdY) / math.Hypot(posterior.Of(x).MCSESD(), posterior.Of(y).MCSESD()); !(math.Abs(z) < bound) {
 			t.Errorf("%s: sds %g and %g, %.2f combined errors apart", name, sdX, sdY, z)
 		}
 	}

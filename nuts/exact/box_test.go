@@ -113,8 +113,8 @@ func agree(t *testing.T, a, b *posterior.Draws) {
 		meanX, sd := modeltest.Pooled(x)
 		meanY, sdY := modeltest.Pooled(y)
 		mean, spread := (meanY-meanX)/sd, (sdY-sd)/sd
-		mcse := math.Hypot(posterior.MCSEMean(x), posterior.MCSEMean(y)) / sd
-		mcseSD := math.Hypot(posterior.MCSESD(x), posterior.MCSESD(y)) / sd
+		mcse := math.Hypot(posterior.Of(x).MCSEMean(), posterior.Of(y).MCSEMean()) / sd
+		mcseSD := math.Hypot(posterior.Of(x).MCSESD(), posterior.Of(y).MCSESD()) / sd
 		t.Logf("%s: mean %.2f ± %.2f, sd %.2f ± %.2f", name, mean, mcse, spread, mcseSD)
 		if !(max(mcse, mcseSD) < 0.075) {
 			t.Errorf("%s: Monte Carlo errors of %.2f sd and %.2f sd", name, mcse, mcseSD)

@@ -50,7 +50,7 @@ func checkRun(t *testing.T, d *posterior.Draws, rhat, leapfrogs float64) {
 		t.Errorf("%g of %g transitions diverged", n, transitions)
 	}
 	for j, name := range d.Names {
-		if r := posterior.RHat(d.Column(j)); !(r <= rhat) {
+		if r := posterior.Of(d.Column(j)).RHat(); !(r <= rhat) {
 			t.Errorf("%s: R-hat %.4f", name, r)
 		}
 	}
@@ -104,7 +104,7 @@ func TestGoldensFindAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean, _ := modeltest.Pooled(d.Column(0))
-		far := mean-g.Reference["theta[0]"]["mean"] > 4*posterior.MCSEMean(d.Column(0))
+		far := mean-g.Reference["theta[0]"]["mean"] > 4*posterior.Of(d.Column(0)).MCSEMean()
 		if far != fault {
 			t.Errorf("flips without a test: %t; θ₀ has mean %g, reference %g", fault, mean, g.Reference["theta[0]"]["mean"])
 		}

@@ -101,7 +101,7 @@ func BenchmarkInterweave(b *testing.B) {
 					}
 					least := math.Inf(1)
 					for j := range d.Names {
-						least = min(least, posterior.ESSBulk(d.Column(j)))
+						least = min(least, posterior.Of(d.Column(j)).ESSBulk())
 					}
 					mean += least / sets
 					leapfrogs += infoSum(d, "n_leapfrog__") / (1000 * sets)

@@ -37,7 +37,7 @@ func TestFewRowsMix(t *testing.T) {
 			k.Params(row)
 			n = append(n, row[len(row)-1])
 		}
-		worth += posterior.ESSMean([][]float64{n}) / float64(sets*draws)
+		worth += posterior.Of([][]float64{n}).ESSMean() / float64(sets*draws)
 	}
 	if worth < 0.1 {
 		t.Errorf("draws of n are worth %v of their number", worth)

@@ -100,7 +100,7 @@ func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.
 
 func worstRHat(d *posterior.Draws) (name string, worst float64) {
 	for j := range d.Names {
-		if r := posterior.RHat(d.Column(j)); !(r <= worst) {
+		if r := posterior.Of(d.Column(j)).RHat(); !(r <= worst) {
 			name, worst = d.Names[j], r
 		}
 	}

@@ -41,7 +41,7 @@ func TestGoldens(t *testing.T) {
 				t.Errorf("%s: the effective sample size is %.0f", d.Names[j], worst)
 			}
 			for j, name := range d.Names {
-				if r := posterior.RHat(d.Column(j)); !(r <= 1.01) {
+				if r := posterior.Of(d.Column(j)).RHat(); !(r <= 1.01) {
 					t.Errorf("%s: R-hat %.3f", name, r)
 				}
 			}
