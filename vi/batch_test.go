@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"testing"
-
 )
 
 // Each record's count over T batches is binomial: within 5.3 standard deviations, 1e-7
