@@ -36,7 +36,7 @@ func (l familyLaw) columns(dst []normal) []normal {
 // byLevels are what there is of sums by levels, which of several looks are in a frame.
 type byLevels struct {
 	entries       []model.Monomial
-	dummies, last int // last of the columns behind the dummies is the response
+	dummies, last int // last of the columns behind the dummies is the response; -1: none is
 }
 
 // blocks are counts, sums within levels and products, of x and of y, and all.

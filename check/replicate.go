@@ -20,8 +20,8 @@ type checker struct {
 	z      []float64 // what has noise
 	noise  noise     // on it
 	blocks []checkBlock
-	levels labeller // nil of sums of all rows
-	stray  float64  // variance of w of rows, see model.Kurtosis
+	levels *byLevels // nil of sums of all rows
+	stray  float64   // variance of w of rows, see model.Kurtosis
 
 	n      float64 // rows given φ: latent where they were released with noise
 	params *model.Params
@@ -40,11 +40,6 @@ type checker struct {
 type noise interface {
 	Variance(entry int) float64
 	AddNoise(z []float64, times float64, rng *rand.Rand)
-}
-
-// labeller labels sums by levels, of which and of columns these are the names.
-type labeller interface {
-	labels(levels, columns []string) []string
 }
 
 // law is that of the sums of n rows given parameters in scaled units.
@@ -115,12 +110,12 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 	default:
 		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
 	}
-	switch {
-	case told != nil && told.Response != nil:
-		l := newResponseLaw(obs, c.law)
-		c.z, c.noise, c.law, c.levels, c.blocks = told.Z, told, l, l, l.blocks()
-	case told != nil:
-		l := byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1}
+	if told != nil {
+		l := &byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1}
+		if told.Response != nil { // a factor's of two levels, before the covariates
+			l = &byLevels{model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, 0, -1}
+			c.law = newResponseLaw(obs, c.law)
+		}
 		c.z, c.noise, c.levels, c.blocks = told.Z, told, l, l.blocks()
 	}
 	q := len(c.z)
