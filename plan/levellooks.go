@@ -2,7 +2,6 @@ package plan
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -21,7 +20,8 @@ type levelCrowd struct {
 	weights [][]float64 // a row a level
 }
 
-// newLevelCrowd is of n rows with sums, in canonical order, of m columns of which the first k are the factor's.
+// newLevelCrowd is of n rows with sums, in canonical order, of m columns of which the first k are the factor's, or
+// none: there is one level then.
 func newLevelCrowd(sums []float64, m, k int, n float64, standard []float64) (*levelCrowd, error) {
 	d := m - k
 	others := make([]float64, release.Length(d))
@@ -61,32 +61,6 @@ func newLevelCrowd(sums []float64, m, k int, n float64, standard []float64) (*le
 		}
 	}
 	return out, nil
-}
-
-// publishLevels is publish of sums by the levels of a factor: z are those of its columns, which are the first k,
-// and of all others.
-func (o *order) publishLevels(z []float64, k int, standard []float64, rng *rand.Rand) (*release.Release, error) {
-	m := len(o.Design.Columns())
-	c, err := newLevelCrowd(z, m, k, o.n, standard)
-	if err != nil {
-		return nil, err
-	}
-	l, err := o.looks(c.crowd, rng)
-	if err != nil {
-		return nil, err
-	}
-	frame, err := l.before(o.Steps - 1)
-	if err != nil {
-		return nil, err
-	}
-	look, own, measured, err := l.levelLook(o.Steps-1, frame, c.weights)
-	if err != nil {
-		return nil, err
-	}
-	privacy := o.Privacy
-	r := &release.Release{Format: release.FormatLevels, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: int64(o.n), Noise: look.Noise, Frame: look.Frame, Radii: look.Radii}
-	r.TakeLevels(o.ByLevel, k, own, measured)
-	return r, nil
 }
 
 // levelLook takes the look of step t by levels: counts, sums within them and products, as release.ByLevels takes them.

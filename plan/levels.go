@@ -63,23 +63,23 @@ func (o *Options) byLevels() (err error) {
 	return nil
 }
 
-// publishByLevel makes a release of rows with these sums, by levels.
-func (s *simulation) publishByLevel(ctx context.Context, order *order, exact *ssp.Statistics, rng *rand.Rand) (*release.Release, error) {
+// publish makes a release, as ordered, of rows with these sums.
+func (s *simulation) publish(ctx context.Context, order *order, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
 	f, first := s.forecast, exact
 	if s.responds {
 		r := release.Release{Schema: *f.Design, Levels: &release.Levels{Factor: f.ByLevel}, Statistics: release.StatisticsFromVector(len(f.Design.Columns()), exact.Vector())}
-		var err error
 		statistics := r.FactorFirst().Statistics
 		if first, err = ssp.FromVector(len(f.Design.Columns()), exact.N, statistics.Vector()); err != nil {
 			return nil, err
 		}
 	}
-	var r *release.Release
-	var err error
-	if order.Steps > 1 {
-		r, err = order.publishLevels(first.Vector(), s.dummies, s.standard, rng)
-	} else {
+	switch {
+	case order.Steps > 1:
+		r, err = order.publish(first.Vector(), s.dummies, s.standard, rng)
+	case s.dummies > 0:
 		r, err = ssp.PublishLevels(ctx, first, order.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(rng))
+	default:
+		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(rng))
 	}
 	if err == nil && s.responds {
 		r = r.FactorLast()

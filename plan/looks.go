@@ -264,13 +264,14 @@ func (c *crowd) in(f *release.Frame) []float64 {
 	return u
 }
 
-// publish makes a release in several steps of rows with these sums.
-func (o *order) publish(exact *ssp.Statistics, standard []float64, rng *rand.Rand) (*release.Release, error) {
-	c, err := newCrowd(exact.Vector(), len(o.Design.Covariates)+1, o.n, standard)
+// publish makes a release in several steps of rows with sums z: of a factor of k columns, which are the first, by
+// its levels.
+func (o *order) publish(z []float64, k int, standard []float64, rng *rand.Rand) (*release.Release, error) {
+	c, err := newLevelCrowd(z, len(o.Design.Columns()), k, o.n, standard)
 	if err != nil {
 		return nil, err
 	}
-	l, err := o.looks(c, rng)
+	l, err := o.looks(c.crowd, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -278,15 +279,26 @@ func (o *order) publish(exact *ssp.Statistics, standard []float64, rng *rand.Ran
 	if err != nil {
 		return nil, err
 	}
-	look, err := l.look(o.Steps-1, frame)
+	var look release.Look
+	var own *release.LevelNoise
+	var measured []float64
+	if k == 0 {
+		look, err = l.look(o.Steps-1, frame)
+	} else {
+		look, own, measured, err = l.levelLook(o.Steps-1, frame, c.weights)
+	}
 	if err != nil {
 		return nil, err
 	}
 	privacy := o.Privacy
-	r := &release.Release{Format: release.FormatFrame, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: exact.N, NNoise: look.NNoise,
+	r := &release.Release{Format: release.FormatFrame, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: int64(o.n), NNoise: look.NNoise,
 		Noise: look.Noise, Statistics: look.Statistics, Frame: look.Frame, Radii: look.Radii}
 	if look.NNoise > 0 {
 		r.N = look.N
+	}
+	if k > 0 {
+		r.Format = release.FormatLevels
+		r.TakeLevels(o.ByLevel, k, own, measured)
 	}
 	return r, nil
 }

@@ -13,10 +13,8 @@ import (
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -159,15 +157,7 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
-	var r *release.Release
-	switch order := at.order; {
-	case s.dummies > 0:
-		r, err = s.publishByLevel(ctx, order, exact, stream(noiseStream))
-	case order.Steps > 1:
-		r, err = order.publish(exact, s.standard, stream(noiseStream))
-	default:
-		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
-	}
+	r, err := s.publish(ctx, at.order, exact, stream(noiseStream))
 	if err != nil {
 		return nil, err
 	}
