@@ -212,7 +212,7 @@ func TestFaults(t *testing.T) {
 }
 
 // studies know what their rows are, and what they publish has simulated noise, as it says.
-var studies = []string{"plan", "calibration", "bench/engines", "bench/published"}
+var studies = []string{"plan", "calibration", "bench/published"}
 
 // spending are what draws noise on the sums of rows, and the directories that may name it.
 // Noise of the operating system is custody's, but for that of vi and pvi, on gradients of

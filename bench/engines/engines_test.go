@@ -13,21 +13,6 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// TestOneCell: the command runs, and writes its table.
-func TestOneCell(t *testing.T) {
-	var stdout bytes.Buffer
-	covariates, epsilons, rows = []int{1}, []float64{1}, []int{12}
-	if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-warmup 150 -ess 50")); err != nil {
-		t.Fatal(err)
-	}
-	text := stdout.String()
-	for _, want := range []string{"\n| 1 | 1 | 12 | ", "`--kernel plain`"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the table lacks %q:\n%s", want, text)
-		}
-	}
-}
-
 // TestOne: an engine runs on a release, as bench/stan has it run.
 func TestOne(t *testing.T) {
 	dir := t.TempDir()
@@ -52,32 +37,11 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestLimit: a run that the limit cuts in warm-up says so, and nothing else.
-func TestLimit(t *testing.T) {
-	var stdout bytes.Buffer
-	covariates, epsilons, rows = []int{3}, []float64{1}, []int{3000}
-	args := strings.Fields("-warmup 1000000 -limit 0.01")
-	if err := run(t.Context(), &stdout, io.Discard, args); err != nil {
-		t.Fatal(err)
-	}
-	if row := "| 3 | 1 | 3000 | ‡ | – | ‡ | ‡ |\n"; !strings.Contains(stdout.String(), row) {
-		t.Errorf("no row %q:\n%s", row, &stdout)
-	}
-}
-
 // TestUsage: what cannot be meant is an error.
 func TestUsage(t *testing.T) {
-	for _, args := range []string{"-limit 0", "x.release.json stray", "-method nobody x.release.json", "missing.release.json"} {
+	for _, args := range []string{"", "x.release.json stray", "-method nobody x.release.json", "missing.release.json"} {
 		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
-		}
-	}
-}
-
-func TestShort(t *testing.T) {
-	for x, want := range map[float64]string{0.000123: "0.00012", 0.996: "1.0", 1.25: "1.2", 12.4: "12", 996: "1,000", 1234: "1,200", 99600: "100,000"} {
-		if got := short(x); got != want {
-			t.Errorf("short(%g) = %q, want %q", x, got, want)
 		}
 	}
 }
