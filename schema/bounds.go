@@ -117,17 +117,7 @@ func ParseLevels(texts ...string) (Bounds, error) {
 const Space = " \t"
 
 // Trim returns text without the space around it.
-func Trim(text string) string {
-	for text != "" && space(text[0]) {
-		text = text[1:]
-	}
-	for text != "" && space(text[len(text)-1]) {
-		text = text[:len(text)-1]
-	}
-	return text
-}
-
-func space(c byte) bool { return c == Space[0] || c == Space[1] }
+func Trim(text string) string { return strings.Trim(text, Space) }
 
 // errNumber does not repeat the text: where that is a cell, it is secret.
 var errNumber = errors.New("not a finite decimal number")

@@ -101,6 +101,21 @@ func legendreAt(k int, t float64) float64 {
 	return now
 }
 
+// call reads what stands behind a function's name: of poly(x, k) all that it stands for.
+func call(p *expression.Parser, function string) ([]*expression.Node, error) {
+	var e *expression.Node
+	var err error
+	switch function {
+	case "poly":
+		return poly(p)
+	case scaled:
+		e, err = scale(p)
+	default:
+		e, err = p.Call(function)
+	}
+	return []*expression.Node{e}, err
+}
+
 // scale reads what stands behind scale: the name of a column.
 func scale(p *expression.Parser) (*expression.Node, error) {
 	column, err := ofColumn(p, scaled)

@@ -210,32 +210,21 @@ func (f *Formula) component(p *expression.Parser) (c component, err error) {
 	case !p.Is("("):
 		return component{text: expression.Quote(t.Text), name: t.Text}, nil
 	}
-	switch t.Text {
-	case "poly":
-		all, err := poly(p)
-		if err != nil {
-			return c, err
-		}
-		if len(all) == 1 {
-			return component{text: all[0].String()}, nil
-		}
-		return component{text: strings.TrimSuffix(all[0].String(), "1"), whole: true}, nil
-	case scaled:
-		e, err := scale(p)
-		return component{text: e.String()}, err
-	case "factor", "as.factor":
+	if t.Text == "factor" || t.Text == "as.factor" {
 		column, err := ofColumn(p, t.Text)
 		f.factors = append(f.factors, column.Text)
 		return component{text: expression.Quote(column.Text), name: column.Text}, err
 	}
-	e, err := p.Call(t.Text)
-	if err != nil {
+	all, err := call(p, t.Text)
+	switch {
+	case err != nil:
 		return c, err
+	case len(all[0].Variables(nil)) == 0:
+		return c, refuse("%s holds no column", all[0])
+	case len(all) > 1:
+		return component{text: strings.TrimSuffix(all[0].String(), "1"), whole: true}, nil
 	}
-	if len(e.Variables(nil)) == 0 {
-		return c, refuse("%s holds no column", e)
-	}
-	return component{text: e.String()}, nil
+	return component{text: all[0].String()}, nil
 }
 
 // named is the term of some components: a column's name, or one that is noted in f.Made.
@@ -295,9 +284,8 @@ func (f Formula) String() string {
 
 // has tells whether a term is there, its factors in any order.
 func (f *Formula) has(name string) bool {
-	sorted := func(name string) []string { return slices.Sorted(slices.Values(f.Made[name])) }
 	return slices.ContainsFunc(f.Terms, func(other string) bool {
-		return other == name || f.Made[name] != nil && slices.Equal(sorted(other), sorted(name))
+		return other == name || f.Made[name] != nil && sameParts(f.Made[other], f.Made[name])
 	})
 }
 

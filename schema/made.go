@@ -61,21 +61,13 @@ func parseFactor(text string) (all []*expression.Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var e *expression.Node
 	switch t := p.Take(); {
 	case !t.Name():
 		err = refuse("%s is no factor of a term", t)
 	case !p.Is("("):
-		e = variable(t)
-	case t.Text == "poly":
-		all, err = poly(p)
-	case t.Text == scaled:
-		e, err = scale(p)
+		all = []*expression.Node{variable(t)}
 	default:
-		e, err = p.Call(t.Text)
-	}
-	if e != nil {
-		all = []*expression.Node{e}
+		all, err = call(p, t.Text)
 	}
 	if err == nil && p.Next() != expression.End {
 		err = refuse("%s stands behind a factor of a term", p.Next())

@@ -165,7 +165,7 @@ func (v *vocabulary) made(f Formula, parts []string) ([]Column, error) {
 	}
 	for i, c := range columns {
 		have := slices.IndexFunc(v.columns, func(other Column) bool {
-			return other.Name == c.Name || other.Term != nil && slices.Equal(slices.Sorted(slices.Values(other.Term)), slices.Sorted(slices.Values(c.Term)))
+			return other.Name == c.Name || other.Term != nil && sameParts(other.Term, c.Term)
 		})
 		if have < 0 {
 			return nil, fmt.Errorf("formula: there is no column %s; the columns are %s; only the custodian, who has the rows, can add it, by a release with that term in its formula", c.Name, listed(v.listed))
