@@ -38,48 +38,28 @@ func families() string {
 	return strings.Join(names, ", ")
 }
 
-// Link names the scale of η.
-func (f Family) Link() string {
-	switch f {
-	case Binomial:
-		return "logit"
-	case Probit:
-		return "probit"
-	case Poisson:
-		return "log"
-	}
-	return "identity"
+// words are what the methods of their names return.
+var words = map[Family]struct {
+	link, ratio, expected string
+	unit                  float64
+}{
+	Normal:   {"identity", "", "mean", 0.6},
+	Binomial: {"logit", "Odds", "probability", 1},
+	Probit:   {"probit", "", "probability", 0.6},
+	Poisson:  {"log", "Rate", "rate", 0.6},
 }
+
+// Link names the scale of η.
+func (f Family) Link() string { return words[f].link }
 
 // Unit is about one of logit's scale.
-func (f Family) Unit() float64 {
-	if f == Binomial {
-		return 1
-	}
-	return 0.6
-}
+func (f Family) Unit() float64 { return words[f].unit }
 
 // Ratio says what exp(θ_j) is a ratio of; empty where of nothing.
-func (f Family) Ratio() string {
-	switch f {
-	case Binomial:
-		return "Odds"
-	case Poisson:
-		return "Rate"
-	}
-	return ""
-}
+func (f Family) Ratio() string { return words[f].ratio }
 
 // Expected says what Mean is.
-func (f Family) Expected() string {
-	switch f {
-	case Normal:
-		return "mean"
-	case Poisson:
-		return "rate"
-	}
-	return "probability"
-}
+func (f Family) Expected() string { return words[f].expected }
 
 // Mean is E[y | η], of counts before they are clamped.
 func (f Family) Mean(eta float64) float64 {
