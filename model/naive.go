@@ -99,36 +99,15 @@ func (t *Joint) naively(all [][]float64) naiveStart {
 // statistics.
 func (t *Joint) naivelyPooled(all [][]float64) naiveStart {
 	return func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, len(t.Sites))}
+		h := NewHierarchy(t.Shape, t.Prior, len(t.Sites))
 		for j, s := range all {
-			if !k.hierarchy.Observe(j, s, t.Sites[j].N) {
+			if !h.Observe(j, s, t.Sites[j].N) {
 				return nil, &SiteError{j, errors.New("naive: the statistics are not finite in common units")}
 			}
 		}
-		k.hierarchy.Start(rng)
-		return k, nil
+		h.Start(rng)
+		return &Given{method: "naive", draw: h.Step, write: func(dst []float64) { h.Write(dst[h.WriteShared(dst):]) }}, nil
 	}
-}
-
-// pooledKernel is a chain of Hierarchy, statistics held.
-type pooledKernel struct {
-	hierarchy *Hierarchy
-	err       error
-}
-
-func (k *pooledKernel) Step(rng *rand.Rand) struct{} {
-	if !k.hierarchy.Step(rng) {
-		k.err = errors.New("naive: rounding leaves a posterior precision indefinite: columns are collinear and the prior is too weak to tell them apart")
-	}
-	return struct{}{}
-}
-
-// Err ends the run; see mcmc.Failer.
-func (k *pooledKernel) Err() error { return k.err }
-
-func (k *pooledKernel) Params(dst []float64) {
-	h := k.hierarchy
-	h.Write(dst[h.WriteShared(dst):])
 }
 
 // projected are the noisy statistics as those of n rows, in common units: the nearest ones
