@@ -83,14 +83,6 @@ func (k *exactSites) Step(rng *rand.Rand) (info Info) {
 	return info
 }
 
-// told is the mover of which draws tell.
-func (k *exactSites) told() *mover {
-	if k.shared != nil {
-		return k.shared
-	}
-	return k.spreadMover
-}
-
 // renewExact does (a) and returns the acceptance probability; it reports false where
 // rounding leaves a matrix indefinite.
 func (s *site) renewExact(rng *rand.Rand) (accept float64, ok bool) {

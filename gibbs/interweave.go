@@ -27,7 +27,10 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	}
 	if k.spread != nil {
 		k.moveSpread(rng)
-		t, moved = k.told().last, moved || k.spreadMover.last.accepted
+		moved = moved || k.spreadMover.last.accepted
+		if k.shared == nil {
+			t = k.spreadMover.last
+		}
 	}
 	for _, s := range k.all {
 		if moved || s.own != nil && s.own.last.accepted {

@@ -216,13 +216,12 @@ type siteSpace struct {
 	a, t []float64 // A and, row by row of its transpose, T; (q+1)×q and q×(q+1)
 	chol []float64 // L, (q+1)×(q+1)
 	u    []float64
-	eta  []float64
 }
 
 func newSiteSpace(q int) *siteSpace {
 	k := q + 1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &siteSpace{q: q, a: vec(k * q), t: vec(q * k), chol: vec(k * k), u: vec(k), eta: vec(q)}
+	return &siteSpace{q: q, a: vec(k * q), t: vec(q * k), chol: vec(k * k), u: vec(k)}
 }
 
 // factor takes A = X̃B/σ and L, LLᵀ = I + AAᵀ.

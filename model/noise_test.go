@@ -52,3 +52,12 @@ func checkSlope(t *testing.T, what string, u, sigma, reach float64, law func(s f
 		t.Errorf("%s, σ = %g: the slope at u = %g is %g, the derivative %g", what, sigma, u, slope, derivative)
 	}
 }
+
+// What is no number is none, and ends: a density that meets it refuses the point.
+func TestBesselOfNaN(t *testing.T) {
+	for _, nu := range []float64{0.5, 1, 1.5, 4} {
+		if g, _ := logBesselPower(nu, math.NaN()); !math.IsNaN(g) {
+			t.Errorf("ν = %v: %v", nu, g)
+		}
+	}
+}

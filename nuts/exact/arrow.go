@@ -12,12 +12,11 @@ type arrow struct {
 	at     []int // where the spokes begin, and the end
 	c      []float64
 	spokes []struct{ r, k []float64 } // R_j, and K_jᵀ row by row
-	lead   []float64                  // scratch
 }
 
 func newArrow(at []int) *arrow {
 	h := at[0]
-	a := &arrow{at: at, c: make([]float64, h*h), lead: make([]float64, h), spokes: make([]struct{ r, k []float64 }, len(at)-1)}
+	a := &arrow{at: at, c: make([]float64, h*h), spokes: make([]struct{ r, k []float64 }, len(at)-1)}
 	for j := range a.spokes {
 		size := at[j+1] - at[j]
 		a.spokes[j].r, a.spokes[j].k = make([]float64, size*size), make([]float64, h*size)

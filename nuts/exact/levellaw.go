@@ -28,7 +28,7 @@ import (
 //	μ_jl = (√n_l t_j/D_jj² + m₀_j/A_j²)/P + ζ_jl/√P,   P = n_l/D_jj² + 1/A_j²  or  (n_l + κ₀)/D_jj².
 type levelLaw struct {
 	prior     *conjugate.NIW
-	q, levels int
+	q         int
 	n         float64
 	kappa     float64
 	more, dof float64   // ν_n − n, and ν_n
@@ -50,7 +50,7 @@ func newLevelLaw(prior *model.Prior, levels int) *levelLaw {
 		return all
 	}
 	c := newCovariates(prior)
-	f := &levelLaw{prior: prior.Covariates, q: q, levels: levels, kappa: c.kappa, more: prior.Covariates.Dof, precision: c.precision, scale: c.scale,
+	f := &levelLaw{prior: prior.Covariates, q: q, kappa: c.kappa, more: prior.Covariates.Dof, precision: c.precision, scale: c.scale,
 		roots: make([]float64, levels), mu: rows(), rest: rows(), xi: rows(), t: rows(), delta: rows(),
 		chol: make([]float64, q*q), inv: make([]float64, q*q), gRest: make([]float64, q), gDelta: make([]float64, q), gXi: make([]float64, q)}
 	if f.kappa > 0 {
