@@ -24,8 +24,7 @@ func newLevelSums(f *Forecast, k int) sums {
 	shape := shapeOf(f.Design)
 	counts := 0
 	if k > 0 {
-		d := shape.M() - k
-		counts = len(release.Combinations(shape.M(), k, release.LevelCounts(k, release.ReplaceOne))) - (k+1)*d - release.Length(d) + d
+		counts = release.LevelCounts(k, release.ReplaceOne)
 	}
 	levels := model.NewLevelLaw(shape, k, counts, nil)
 	law := levelSums{levels, shape.M(), k, make([]float64, len(levels.Entries))}

@@ -22,7 +22,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"io"
@@ -46,6 +45,7 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -294,54 +294,42 @@ func byLevels(of model.Family, sd float64) population {
 
 // newTable is the population of a table's rows, of columns clamped to their bounds.
 func newTable(path string, columns []string, lower, upper []float64) (p population, err error) {
-	file, err := os.Open(path)
+	source, err := table.Find(path)
 	if err != nil {
 		return p, err
 	}
-	defer file.Close()
-	cells, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return p, err
-	}
-	rows := make([][]float64, len(cells)-1)
+	d := schema.Design{Intercept: true}
 	for j, name := range columns {
-		for at, header := range cells[0] {
-			for i := range rows {
-				if header == name {
-					v, err := strconv.ParseFloat(cells[i+1][at], 64)
-					if err != nil {
-						return p, err
-					}
-					rows[i] = append(rows[i], max(lower[j], min(upper[j], v)))
-				}
-			}
-		}
+		d.Covariates = append(d.Covariates, schema.Column{Name: name, Lower: lower[j], Upper: upper[j]})
 	}
-	data := &vi.Rows{P: len(columns)}
-	for _, row := range rows {
-		data.X = append(append(data.X, 1), row[:len(row)-1]...)
-		data.Y = append(data.Y, row[len(row)-1])
+	last := len(columns) - 1
+	d.Covariates, d.Response = d.Covariates[:last], d.Covariates[last]
+	frame, data := d.Frame(), &vi.Rows{P: len(columns)}
+	var rows [][]float64
+	for row, err := range (table.Options{}).Rows(source, &d) {
+		if err != nil {
+			return p, err
+		}
+		row = slices.Clone(row)
+		for j, v := range row {
+			row[j] = frame.Centre[j] + frame.Half[j]*v
+		}
+		rows, data.X, data.Y = append(rows, row), append(append(data.X, 1), row[:last]...), append(data.Y, row[last])
 	}
 	mode, err := calibration.FindMode(model.Binomial, 1, data, 0)
 	if err != nil {
 		return p, err
 	}
-	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: mode.Theta[1:], judged: len(columns) - 1, draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
-	mean, square := 0.0, 0.0
-	for _, row := range rows {
-		eta := 0.0
-		for j, b := range p.slopes {
-			eta += b * row[j]
-		}
-		mean, square = mean+eta/float64(len(rows)), square+eta*eta/float64(len(rows))
-	}
-	p.sd = math.Sqrt(square - mean*mean)
-	for j := range p.slopes {
+	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: mode.Theta[1:], judged: last, draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
+	eta := make([]float64, len(rows))
+	for j, b := range p.slopes {
 		column := make([]float64, len(rows))
 		for i, row := range rows {
 			column[i] = row[j]
 		}
+		floats.AddScaled(eta, b, column)
 		p.sds = append(p.sds, stat.StdDev(column, nil))
 	}
+	p.sd = stat.PopStdDev(eta, nil)
 	return p, nil
 }

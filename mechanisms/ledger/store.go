@@ -189,9 +189,6 @@ func (l *Ledger) Close() error { return l.db.Close() }
 // Taken tells whether Open took rights from others than the owner.
 func (l *Ledger) Taken() bool { return l.taken }
 
-// Path is the name under which the ledger was opened.
-func (l *Ledger) Path() string { return l.path }
-
 // SetWritten notes that the release of a charge was written.
 func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
 	writing.RLock()
