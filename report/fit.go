@@ -259,13 +259,9 @@ func ratio(v float64) string { return number(v, min(precision(v), 2)) }
 func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours string) error {
 	promised := say("Privacy: none. This was computed from the rows, without noise.")
 	if f.Privacy != nil {
-		first := ""
-		if f.Simulated {
-			first = simulatedRelease
-		}
 		r := &release.Release{Privacy: &release.Privacy{Epsilon: f.Privacy.Epsilon, Delta: f.Privacy.Delta, Neighbours: release.Neighbours(neighbours)}}
 		t := f.Training
-		promised = say(first, promise(r), fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
+		promised = say(saySimulated(f.Simulated), promise(r), fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
 			Count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
 	}
 	if s.N != nil {

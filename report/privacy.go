@@ -15,25 +15,18 @@ import (
 // terms that compose with other releases, and what it does not promise. name is that of the file and digest
 // its SHA-256.
 func PrivacyStatement(w io.Writer, r *release.Release, name, digest string) error {
-	first := ""
-	if r.Simulated {
-		first = simulatedRelease
-	}
-	return write(w, say("Statement of privacy", fmt.Sprintf("File %s, SHA-256 %s.", name, digest), first),
+	return write(w, say("Statement of privacy", fmt.Sprintf("File %s, SHA-256 %s.", name, digest), saySimulated(r.Simulated)),
 		say("Who is protected. "+protected(r), "What is promised. "+promise(r)+odds(r), "What was published. "+contents(r)),
 		composes(r), say("What is not promised. "+unpromised(r)), warn(r.Warnings()))
 }
 
 // protected says whom.
 func protected(r *release.Release) string {
-	one := "Each row that the release was made of. A row is one person's if the custodian saw to that: who has k rows is protected by k times the epsilon alone."
+	one, unit := "Each row that the release was made of. A row is one person's if the custodian saw to that: who has k rows is protected by k times the epsilon alone.", "a row"
 	if r.Persons != nil {
-		one = "Each person, with all rows of theirs, of whom there may be any number."
+		one, unit = "Each person, with all rows of theirs, of whom there may be any number.", "a person"
 	}
-	hidden := " That a row was among them is not hidden: their number is published."
-	if r.Persons != nil {
-		hidden = " That a person was among them is not hidden: their number is published."
-	}
+	hidden := " That " + unit + " was among them is not hidden: their number is published."
 	if r.Neighbours() == release.AddRemove {
 		hidden = " Whether they were in the data at all is hidden, too."
 	}

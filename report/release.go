@@ -15,16 +15,20 @@ import (
 
 const simulatedRelease = "SIMULATED RELEASE: what it promises would hold if its noise were secret."
 
+// saySimulated says so of a release that is, and nothing of others.
+func saySimulated(is bool) string {
+	if is {
+		return simulatedRelease
+	}
+	return ""
+}
+
 // Statement writes what a release promises, in plain words: ε, δ and the
 // neighbours, what was released, the noise on it, and the release's warnings.
 func Statement(w io.Writer, r *release.Release) error { return write(w, statement(r)) }
 
 func statement(r *release.Release) []block {
-	first := ""
-	if r.Simulated {
-		first = simulatedRelease
-	}
-	return append(say(first, promise(r), contents(r)), warn(r.Warnings())...)
+	return append(say(saySimulated(r.Simulated), promise(r), contents(r)), warn(r.Warnings())...)
 }
 
 func promise(r *release.Release) string {
