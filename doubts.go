@@ -215,7 +215,7 @@ func (f *Fit) untilMixed() mcmc.Plan {
 	if plan.ESS >= leastESS {
 		plan.Mixed = func(draws *posterior.Draws) bool {
 			soFar := *f
-			soFar.frame, soFar.draws = f.Frame(), draws
+			soFar.frame, soFar.apparent, soFar.draws = f.Frame(), draws, draws
 			worst, least := posterior.Worst(soFar.findChecked())
 			return worst == nil || worst.RHat <= limitOfRHat(least) && least.ESS() >= leastESS
 		}
@@ -227,12 +227,12 @@ func (f *Fit) untilMixed() mcmc.Plan {
 // monotone maps of a parameter, so that units matter for the intercept alone, and both of
 // its are among them.
 func (f *Fit) findChecked() []posterior.Parameter {
-	all := posterior.Summarise(f.Draws(Original), posterior.DefaultLevel).Parameters
+	all := posterior.Summarise(f.Apparent(Original), posterior.DefaultLevel).Parameters
 	for i, label := range f.labels(false) {
 		all[i].Label = label
 	}
 	if f.Design.Intercept {
-		scaled := f.draws.Map([]string{"the intercept in scaled units"}, func(dst, src []float64) { dst[0] = src[0] })
+		scaled := f.apparent.Map([]string{"the intercept in scaled units"}, func(dst, src []float64) { dst[0] = src[0] })
 		all = append(all, posterior.Summarise(scaled, posterior.DefaultLevel).Parameters...)
 	}
 	return all
@@ -276,30 +276,29 @@ func (f *Fit) takenForNormal() []schema.Column {
 	return f.Design.Covariates[f.Custodians[0].Release.Levels.Dummies():]
 }
 
-// strong is the sd of a linear predictor, on the logit's scale, from which on slopes hang on the
-// law of x (docs/families.md).
-const strong = 1.0
-
-// strengthWarnings say where slopes on a link's scale are so strong that they hang on x being normal.
-func (f *Fit) strengthWarnings() []string {
-	limit := strong * f.Family.Unit()
+// doubt takes draws of slopes on a link's scale, by the law of normal x, to those that x of any law may have, of all
+// custodians by one factor, see model.Doubt, and says so where they are strong. The spread between custodians stays.
+func (f *Fit) doubt() {
 	if f.Family == model.Normal {
-		return nil
+		return
 	}
-	x, sds, at := model.NewParams(f.shape()), []float64(nil), model.Index{}
-	law := model.NewLevelLaw(f.shape(), f.shape().P-len(f.takenForNormal()), 0, nil)
+	shape, x, sds := f.shape(), model.NewParams(f.shape()), []float64(nil)
+	q, first := shape.Q(), f.at(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: shape.First()})
+	d := model.NewDoubt(f.Family, shape, shape.P-len(f.takenForNormal()))
 	f.releasedScatter(x) // where draws leave T out
-	for _, row := range f.draws.Thin(priceDraws) {
-		f.read(x, row)
-		law.Set(x)
-		law.Index(&at)
-		sds = append(sds, at.S)
-	}
+	f.draws = f.apparent.Map(f.apparent.Names, func(dst, src []float64) {
+		copy(dst, src)
+		f.read(x, src)
+		sds = append(sds, d.Take(x))
+		d.Turn(dst[:q])
+		for at := first; at >= 0 && at < first+q*len(f.Custodians); at += q {
+			d.Turn(dst[at : at+q])
+		}
+	})
 	slices.Sort(sds)
-	if !(posterior.Quantile(sds, 0.1) > limit) { // else the prior may have made it so
-		return nil
+	if posterior.Quantile(sds, 0.1) > f.Family.Unit() { // else the prior may have made it so
+		f.draws.Warnings = append(f.draws.Warnings, fmt.Sprintf("the linear predictor has an sd of about %.1f: how strong such slopes are hangs on the law of x, of which sums tell mean and covariance alone, and intervals are wider for it", posterior.Quantile(sds, 0.5)))
 	}
-	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow, and from an sd of 3 on several times too strong where x is normal at each level of the response", posterior.Quantile(sds, 0.5))}
 }
 
 // releasedScatter writes the covariates' covariance within custodians as their releases have it, with noise,

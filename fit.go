@@ -41,7 +41,8 @@ type Fit struct {
 
 	frame    schema.Frame
 	original *model.Prior
-	draws    *posterior.Draws // scaled units, as the method gave them
+	apparent *posterior.Draws // scaled units, as the method gave them
+	draws    *posterior.Draws // and with the doubt of a family's slopes, see doubt
 
 	failure func() string                // see Converged; found once, like the next two
 	checked func() []posterior.Parameter // that Converged looks at
@@ -64,7 +65,7 @@ func (f *Fit) Frame() schema.Frame { return f.Family.Design(f.Design).Frame() }
 
 // with completes the fit.
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
-	f.frame, f.draws = f.Frame(), draws
+	f.frame, f.apparent, f.draws = f.Frame(), draws, draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
 	f.priorWidths = make(map[Units]func() []float64)
@@ -105,17 +106,20 @@ func (f *Fit) hasCount() bool {
 // partially, and each latent number of rows (n[j]); mapped to the units one by one: the intercept in
 // the data's units mixes with the slopes. It panics on units other than
 // Original and Scaled.
-func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
+func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(f.draws, u, false) }
+
+// Apparent is Draws as the law of the sums has them: of a family, by which x is normal, without model.Doubt.
+func (f *Fit) Apparent(u Units) *posterior.Draws { return f.mapped(f.apparent, u, false) }
 
 // StanDraws is Draws with the whole of T, and under partial pooling that of Ω
 // (omega[k,l]), as files have it.
-func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
+func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(f.draws, u, true) }
 
 // StanLabels are the labels of StanDraws' parameters, as Summary has them.
 func (f *Fit) StanLabels() []string { return f.labels(true) }
 
-func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
-	return f.draws.Map(f.names(whole), f.converter(u, whole))
+func (f *Fit) mapped(draws *posterior.Draws, u Units, whole bool) *posterior.Draws {
+	return draws.Map(f.names(whole), f.converter(u, whole))
 }
 
 // layout is that of the method's draws.

@@ -155,9 +155,9 @@ func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error)
 	if f, err = f.with(draws); err != nil {
 		return nil, err
 	}
-	draws.Warnings = append(draws.Warnings, f.strengthWarnings()...)
+	f.doubt()
 	if f.contradicting = f.contradictions(); f.contradicting != nil {
-		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+		f.draws.Warnings = append(f.draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
 	}
 	return f, nil
 }

@@ -61,7 +61,7 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 		x = model.NewRegressionParams(shape)
 	}
 	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
-	rows := f.draws.Thin(priceDraws)
+	rows := f.apparent.Thin(priceDraws)
 	for _, row := range rows {
 		f.read(x, row)
 		if !given(v, x, f.count(row)) {

@@ -120,7 +120,7 @@ func (c *checker) state(stated []float64) {
 // drawsOf are the draws that a check takes, a row of each release: in the order of
 // model.Shape.Names, then n where that is latent, in its own scaled units.
 func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings []string, err error) {
-	all := f.Draws(dpreg.Scaled)
+	all := f.Apparent(dpreg.Scaled)
 	rows := thinned(all)
 	draws = make([][][]float64, len(rows))
 	for j, c := range f.Custodians {
@@ -135,7 +135,7 @@ func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings [
 			if ok, reason := fit.Converged(); !ok {
 				warnings = append(warnings, fmt.Sprintf("the covariates of %s, inferred from it alone: not converged: %s", c.Name, reason))
 			}
-			other := fit.Draws(dpreg.Scaled)
+			other := fit.Apparent(dpreg.Scaled)
 			covariates, from = agree.NewSite(other, own, own, 0), thinned(other)
 			draws = draws[:min(len(draws), len(from))]
 		}

@@ -3,6 +3,9 @@ package reference
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
@@ -21,7 +24,12 @@ import (
 // M_1/s = N_0, so that
 //
 //	JᵀC⁻¹J + (Σ_l n_lN_0l)²/(nQ) (0, T − wwᵀ),   dF_l = √n_l (N_0 dη_l + N_1 ds),   dh∥ = Σ_l n_l(N_1 dη_l + N_2 ds)/n.
+//
+// To the variance is added that of model.Doubt.
+//
+// model.Doubt is added: its factor moves θ by (−βᵀμ_x, β).
 type FamilyWithoutNoise struct {
+	family  model.Family
 	shape   model.Shape
 	frame   schema.Frame // with the response on the link's scale
 	levels  *model.LevelLaw
@@ -36,7 +44,7 @@ type FamilyWithoutNoise struct {
 // counts most is their bound.
 func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
 	linear, _ := frame.ThetaMatrix()
-	return &FamilyWithoutNoise{shape: shape, frame: frame, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
+	return &FamilyWithoutNoise{family: f, shape: shape, frame: frame, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
 }
 
 // Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst, in the data's
@@ -54,11 +62,14 @@ func (g *FamilyWithoutNoise) Variance(dst []float64, x *model.Params, n float64)
 	if !dense.Cholesky(told, q) {
 		return false
 	}
-	row := make([]float64, q)
+	row, turned := make([]float64, q), slices.Clone(x.Theta)
+	model.Turn(turned, x.MuX, g.shape.P-len(g.index.Along), 1+g.family.Doubt(g.index.S))
+	floats.Sub(turned, x.Theta)
 	for k := range dst { // |L⁻¹a|², a row k of the map to the data's units
 		copy(row, g.linear[k*q:(k+1)*q])
 		dense.SolveLower(told, q, row)
-		dst[k] = 0
+		doubt := floats.Dot(g.linear[k*q:(k+1)*q], turned)
+		dst[k] = doubt * doubt
 		for _, v := range row {
 			dst[k] += v * v
 		}

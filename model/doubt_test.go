@@ -1,0 +1,137 @@
+package model
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// shape is a row of strong.csv: the sums of rows whose three covariates have a law, and the slopes of maximum likelihood.
+type shape struct {
+	law    string
+	mean   float64       // ȳ
+	cov    *mat.SymDense // of x
+	withY  *mat.VecDense
+	slopes []float64
+}
+
+func readShapes(t *testing.T) (all []shape) {
+	t.Helper()
+	file, err := os.Open("testdata/strong.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		var v []float64
+		for _, cell := range row[1:] {
+			x, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = append(v, x)
+		}
+		all = append(all, shape{row[0], v[1], mat.NewSymDense(3, []float64{v[2], v[3], v[4], v[3], v[6], v[7], v[4], v[7], v[9]}),
+			mat.NewVecDense(3, []float64{v[5], v[8], v[10]}), v[11:]})
+	}
+	return all
+}
+
+// byNormalLaw returns the slopes by the law of normal x, which are along Σ⁻¹Cov(x, y) and such that E g(η̄ + sv) is ȳ and
+// E g(η̄ + sv)v is h, and s.
+func (o *shape) byNormalLaw() (b []float64, s float64) {
+	var along mat.VecDense
+	along.SolveVec(o.cov, o.withY)
+	h := math.Sqrt(mat.Dot(&along, o.withY))
+	m := NewAlong(Binomial.Moments(1), 1)
+	bisect := func(low, high float64, below func(at float64) bool) float64 {
+		for range 30 {
+			if middle := 0.5 * (low + high); below(middle) {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		return low
+	}
+	s = bisect(0, 20, func(s float64) bool {
+		bisect(-20, 20, func(eta float64) bool { m.Set(eta, s); return m.M[0] < o.mean })
+		return m.M[1] < h
+	})
+	for j := range 3 {
+		b = append(b, along.AtVec(j)*s/h)
+	}
+	return b, s
+}
+
+// TestDoubtOfShapes: of x of many laws, intervals of the doubt alone, as if there were no noise and no choice of rows,
+// hold 87 % of slopes where these are strong. Half the doubt would hold 79 %. Normal x have no error.
+func TestDoubtOfShapes(t *testing.T) {
+	all, held, half := 0.0, 0.0, 0.0
+	for _, o := range readShapes(t) {
+		b, s := o.byNormalLaw()
+		for j, truth := range o.slopes {
+			off, w := math.Log(truth/b[j]), Binomial.Doubt(s)
+			if o.law == "normal" && !(math.Abs(off) < 0.03) {
+				t.Errorf("normal x, η of sd %.2g: a slope is %v, of maximum likelihood %v", s, b[j], truth)
+			}
+			if s < 0.7 {
+				continue
+			}
+			all++
+			if math.Abs(off+0.5*w*w) < 1.96*w {
+				held++
+			}
+			if w *= 0.5; math.Abs(off+0.5*w*w) < 1.96*w {
+				half++
+			}
+		}
+	}
+	if !(held > 0.85*all && half < 0.8*all) {
+		t.Errorf("of %v slopes %v are held, and by half the doubt %v", all, held, half)
+	}
+}
+
+// TestDoubtTurns: slopes keep their mean, and have the doubt's spread; what is not doubted stays, dummies and η in the middle of x.
+func TestDoubtTurns(t *testing.T) {
+	of := Shape{P: 3, Intercept: true}
+	x := NewParams(of)
+	copy(x.MuX, []float64{-0.2, 0.3, -0.5})
+	for j, v := range []float64{0.9, 0.2, 0.3} {
+		x.Tau[j*3+j] = v
+	}
+	b := []float64{0.5, 0.7, 2, -3}
+	copy(x.Theta, b)
+	d := NewDoubt(Binomial, of, 1)
+	const draws = 2000
+	mean, square := 0.0, 0.0
+	var s float64
+	for range draws {
+		s = d.Take(x)
+		theta := slices.Clone(b)
+		d.Turn(theta)
+		factor := theta[2] / b[2]
+		mean += factor / draws
+		square += math.Log(factor) * math.Log(factor) / draws
+		if eta := theta[0] + floats.Dot(theta[1:], x.MuX); theta[1] != b[1] || math.Abs(theta[3]-factor*b[3]) > 1e-12 || math.Abs(eta-b[0]-floats.Dot(b[1:], x.MuX)) > 1e-12 {
+			t.Fatalf("%v becomes %v", b, theta)
+		}
+	}
+	w := Binomial.Doubt(s)
+	if want := math.Sqrt(0.2*4 + 0.3*9); !(math.Abs(s-want) < 1e-9) {
+		t.Errorf("the sd of η is %v, not %v", s, want)
+	}
+	if sd := math.Sqrt(square - 0.25*w*w*w*w); !(math.Abs(mean-1) < 0.002 && math.Abs(sd/w-1) < 0.01) {
+		t.Errorf("factors have the mean %v and on the log scale the sd %v, not %v", mean, sd, w)
+	}
+}

@@ -1,0 +1,32 @@
+# Makes strong.csv: of rows whose covariates have one law each time, the sums of a release, and the slopes of maximum
+# likelihood on the rows. Rscript strong.R > strong.csv, with R 4.2.2.
+set.seed(1)
+n <- 50000
+of01 <- function(share) function(k) (rbinom(k, 1, share) - share) / sqrt(share * (1 - share))
+laws <- list(
+  "normal" = rnorm,
+  "uniform" = function(k) runif(k, -1, 1) * sqrt(3),
+  "0/1 of 50 %" = of01(0.5), "0/1 of 30 %" = of01(0.3), "0/1 of 10 %" = of01(0.1), "0/1 of 90 %" = of01(0.9),
+  "exponential" = function(k) rexp(k) - 1, "exponential down" = function(k) 1 - rexp(k),
+  "t of 5" = function(k) rt(k, 5) / sqrt(5 / 3),
+  "lognormal" = function(k) (exp(0.5 * rnorm(k)) - exp(0.125)) / sqrt(exp(0.25) * (exp(0.25) - 1)),
+  "counts" = function(k) (rpois(k, 2) - 2) / sqrt(2),
+  "five steps" = function(k) (sample(5, k, TRUE) - 3) / sqrt(2),
+  "two groups" = function(k) (sample(c(-1.5, 1.5), k, TRUE) + rnorm(k)) / sqrt(3.25))
+write1 <- function(law, sd, x, y) {
+  fit <- suppressWarnings(glm.fit(cbind(1, x), y, family = binomial()))
+  v <- cov(cbind(x, y)) * (n - 1) / n
+  cat(sprintf("%s,%g,%s\n", law, sd, paste(signif(c(mean(y), v[lower.tri(v, TRUE)][1:9], fit$coefficients[-1]), 5), collapse = ",")))
+}
+cat("law,sd of the linear predictor,mean y,x1x1,x2x1,x3x1,yx1,x2x2,x3x2,yx2,x3x3,yx3,slope1,slope2,slope3\n")
+for (sd in c(0.5, 1, 2)) {
+  for (law in names(laws)) {
+    x <- matrix(laws[[law]](3 * n), n)
+    write1(law, sd, x, rbinom(n, 1, plogis(-0.5 + drop(x %*% c(2, -2, 1)) / 3 * sd)))
+  }
+}
+for (sd in c(1, 2, 4)) { # normal at each y, of the slopes d (2, -2, 1)/3 with sd² = d² + d⁴/4
+  d <- sqrt(2 * (sqrt(1 + sd^2) - 1))
+  y <- rbinom(n, 1, 0.5)
+  write1("normal at each y", sd, outer(y, d * c(2, -2, 1) / 3) + rnorm(3 * n), y)
+}
