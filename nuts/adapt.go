@@ -23,7 +23,7 @@ func (s *Sampler) Adapt(iteration, warmup int) {
 		s.metric.Add(s.state.x)
 	}
 	if s.windows.closes(iteration) && s.metric.Update() {
-		s.fresh = s.settle() // the gradient in the new metric
+		s.fresh = s.Moved() // the gradient in the new metric
 	}
 	if iteration+1 == warmup {
 		s.stepSize.Settle()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/nuts"
@@ -30,9 +31,11 @@ func (a arrivals) LogDensity(grad, x []float64) (float64, error) {
 
 // The posterior of λ is Gamma(2 + Σy, 1 + n), of mean 21/6.
 func Example() {
-	target := func(chain int) nuts.Target { return arrivals{[]float64{3, 5, 2, 4, 5}} }
+	start := func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
+		return nuts.New(arrivals{[]float64{3, 5, 2, 4, 5}}, []float64{4*rng.Float64() - 2}, nuts.Options{})
+	}
 	plan := mcmc.Plan{Chains: 4, Warmup: 500, ESS: 2000, Seed: 1}
-	draws, err := nuts.Sample(context.Background(), []string{"x"}, target, nuts.Options{}, plan)
+	draws, err := nuts.Run(context.Background(), []string{"x"}, start, nuts.Options{}, plan)
 	if err != nil {
 		fmt.Println(err)
 		return

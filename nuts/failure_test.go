@@ -56,33 +56,30 @@ func TestErrorsEndTheRun(t *testing.T) {
 	counted := function{1, func(_, _ []float64) (float64, error) { calls.Add(1); return 0, errBroken }}
 	for what, c := range map[string]struct {
 		target func(int) Target
-		names  []string
 		o      Options
 		says   string
 	}{
-		"a broken density": {func(int) Target { return normalUntil(0.5, 0, errBroken) }, []string{"a"}, Options{}, "broken"},
-		"broken at once":   {func(int) Target { return counted }, []string{"a"}, Options{}, "the start: broken"},
-		"no support":       {func(int) Target { return normalUntil(-9, 0, ErrReject) }, []string{"a"}, Options{}, "none of 100 points"},
+		"a broken density": {func(int) Target { return normalUntil(0.5, 0, errBroken) }, Options{}, "broken"},
+		"broken at once":   {func(int) Target { return counted }, Options{}, "the start: broken"},
+		"no support":       {func(int) Target { return normalUntil(-9, 0, ErrReject) }, Options{}, "the start: the log density or its gradient is not finite"},
 		"no gradient": {func(int) Target {
 			return function{1, func(g, _ []float64) (float64, error) { g[0] = math.Inf(1); return 0, nil }}
-		}, []string{"a"}, Options{}, "none of 100 points"},
+		}, Options{}, "the start: the log density or its gradient is not finite"},
 		"an improper density": {func(int) Target {
 			return function{1, func(g, _ []float64) (float64, error) { g[0] = 0; return 0, nil }}
-		}, []string{"a"}, Options{}, "improper"},
-		"names":               {normal, []string{"a", "b"}, Options{}, "2 names for a target of dimension 1"},
-		"no names":            {normal, nil, Options{}, "no coordinate is named"},
-		"TargetAccept":        {normal, []string{"a"}, Options{TargetAccept: 1}, "TargetAccept is 1"},
-		"TargetAccept, NaN":   {normal, []string{"a"}, Options{TargetAccept: math.NaN()}, "TargetAccept is NaN"},
-		"MaxDepth":            {normal, []string{"a"}, Options{MaxDepth: 31}, "MaxDepth is 31"},
-		"MaxDepth, negative":  {normal, []string{"a"}, Options{MaxDepth: -1}, "MaxDepth is -1"},
-		"Dense":               {normal, []string{"a"}, Options{Dense: 2}, "Dense is 2"},
-		"a panicking density": {func(int) Target { return function{1, func(_, _ []float64) (float64, error) { panic("oh") }} }, []string{"a"}, Options{}, "oh"},
-		"a negative Dense":    {normal, []string{"a"}, Options{Dense: -1}, "Dense is -1"},
+		}, Options{}, "improper"},
+		"TargetAccept":        {normal, Options{TargetAccept: 1}, "TargetAccept is 1"},
+		"TargetAccept, NaN":   {normal, Options{TargetAccept: math.NaN()}, "TargetAccept is NaN"},
+		"MaxDepth":            {normal, Options{MaxDepth: 31}, "MaxDepth is 31"},
+		"MaxDepth, negative":  {normal, Options{MaxDepth: -1}, "MaxDepth is -1"},
+		"Dense":               {normal, Options{Dense: 2}, "Dense is 2"},
+		"a panicking density": {func(int) Target { return function{1, func(_, _ []float64) (float64, error) { panic("oh") }} }, Options{}, "oh"},
+		"a negative Dense":    {normal, Options{Dense: -1}, "Dense is -1"},
 		"a gradient of others": {func(int) Target {
 			return function{1, func(g, x []float64) (float64, error) { g[0] = 1e300 * x[0]; return 0, nil }}
-		}, []string{"a"}, Options{}, "no step size"},
+		}, Options{}, "no step size"},
 	} {
-		d, err := Sample(t.Context(), c.names, c.target, c.o, plan)
+		d, err := sample(t.Context(), c.target, c.o, plan)
 		if d != nil || err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -104,7 +101,7 @@ func TestCancelledRunKeepsItsDraws(t *testing.T) {
 		}
 		return standard(1).LogDensity(g, x)
 	}}
-	d, err := Sample(ctx, []string{"a"}, func(int) Target { return target }, Options{}, mcmc.Plan{Chains: 1, Draws: 1 << 30})
+	d, err := sample(ctx, func(int) Target { return target }, Options{}, mcmc.Plan{Chains: 1, Draws: 1 << 30})
 	if !errors.Is(err, context.Canceled) || d == nil || d.NumDraws() == 0 {
 		t.Errorf("%v", err)
 	}

@@ -2,7 +2,6 @@ package nuts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,27 +23,9 @@ func Keep(i Info, dst []float64) {
 	copy(dst, []float64{i.LogDensity, i.Accept, i.StepSize, float64(i.Depth), float64(i.Leapfrogs), divergent, i.Energy})
 }
 
-// Sample draws from a density. target makes the Target of one chain, for a
-// Target may hold a workspace. Chains start at points uniform on (−2, 2) in each
-// coordinate, as Stan's do; of 100 such points one must lie in the support.
-// Names, as many as the target has dimensions, are those of the draws.
-//
-// Errors are those of New and of mcmc.Run, and those that the target returns.
-func Sample(ctx context.Context, names []string, target func(chain int) Target, o Options, plan mcmc.Plan) (*posterior.Draws, error) {
-	if len(names) == 0 {
-		return nil, errors.New("nuts: no coordinate is named")
-	}
-	return Run(ctx, names, func(chain int, rng *rand.Rand) (*Sampler, error) {
-		t := target(chain)
-		if t.Dim() != len(names) {
-			return nil, fmt.Errorf("nuts: %d names for a target of dimension %d", len(names), t.Dim())
-		}
-		return scatter(t, o, rng)
-	}, o, plan)
-}
-
 // Run runs chains that start begins, with these options, and says what their columns tell
-// against them.
+// against them. Names are those of what a chain writes. Errors are those of start and of
+// mcmc.Run, and those that the target returns.
 func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Sampler, error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
 	begin := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(chain, rng) }
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, begin, Keep, plan)
@@ -52,22 +33,6 @@ func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Ra
 		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
 	}
 	return draws, err
-}
-
-// starts is how many points are tried for one in the support.
-const starts = 100
-
-func scatter(t Target, o Options, rng *rand.Rand) (s *Sampler, err error) {
-	x := make([]float64, t.Dim())
-	for range starts {
-		for i := range x {
-			x[i] = 4*rng.Float64() - 2
-		}
-		if s, err = New(t, x, o); !errors.Is(err, errOutside) {
-			return s, err
-		}
-	}
-	return nil, fmt.Errorf("nuts: none of %d points uniform on (-2, 2) in each coordinate serves as a start: %w", starts, errOutside)
 }
 
 // lowEBFMI is the fraction of missing information that Stan warns of.

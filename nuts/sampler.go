@@ -120,7 +120,7 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 	s.stepSize.Target = o.TargetAccept
 	s.stepSize.Restart(1, 10)
 	copy(s.state.x, start)
-	if !s.settle() {
+	if !s.Moved() {
 		return nil, fmt.Errorf("nuts: the start: %w", s.err)
 	}
 	return s, nil
@@ -129,11 +129,6 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 // Position returns the state, until the next Step. Whoever changes it calls Moved
 // before that.
 func (s *Sampler) Position() []float64 { return s.state.x }
-
-// Moved takes notice of a position that was changed from outside, by a move that
-// leaves the target invariant. It reports false, and the run ends with an error,
-// where the log density or its gradient is not finite there.
-func (s *Sampler) Moved() bool { return s.settle() }
 
 // MoveTo puts the chain at x, where the target's log density and gradient are
 // these, by a move that leaves the target invariant. It copies x and grad.
@@ -199,8 +194,10 @@ func (s *Sampler) Params(dst []float64) {
 // Err is the error that ends the run, if any.
 func (s *Sampler) Err() error { return s.err }
 
-// settle computes density and gradient at the state, which must have them.
-func (s *Sampler) settle() bool {
+// Moved takes notice of a position that was changed from outside, by a move that
+// leaves the target invariant: it computes density and gradient there. It reports false,
+// and the run ends with an error, where these are not finite.
+func (s *Sampler) Moved() bool {
 	ok := s.evaluate(&s.state)
 	for _, g := range s.state.g {
 		ok = ok && !math.IsNaN(g) && !math.IsInf(g, 0)

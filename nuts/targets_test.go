@@ -1,6 +1,8 @@
 package nuts
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -67,15 +69,32 @@ func checkGradient(t *testing.T, target Target) {
 // draw samples a target, which may be used by one chain at a time.
 func draw(t *testing.T, target Target, o Options, plan mcmc.Plan) *posterior.Draws {
 	t.Helper()
-	names := make([]string, target.Dim())
-	for i := range names {
-		names[i] = string(rune('a' + i%26))
-	}
-	d, err := Sample(t.Context(), names, func(int) Target { return target }, o, plan)
+	d, err := sample(t.Context(), func(int) Target { return target }, o, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// sample makes a Target for each chain, which starts at a point uniform on (−2, 2) in each
+// coordinate, as Stan's do; of 100 such points one must lie in the support.
+func sample(ctx context.Context, target func(chain int) Target, o Options, plan mcmc.Plan) (*posterior.Draws, error) {
+	names := make([]string, target(0).Dim())
+	for i := range names {
+		names[i] = string(rune('a' + i%26))
+	}
+	return Run(ctx, names, func(chain int, rng *rand.Rand) (s *Sampler, err error) {
+		t, x := target(chain), make([]float64, len(names))
+		for range 100 {
+			for i := range x {
+				x[i] = 4*rng.Float64() - 2
+			}
+			if s, err = New(t, x, o); !errors.Is(err, errOutside) {
+				return s, err
+			}
+		}
+		return nil, err
+	}, o, plan)
 }
 
 // check compares an estimate with the truth. Estimates are normal to good
