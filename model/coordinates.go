@@ -243,30 +243,34 @@ func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
 	}
 }
 
-// Rows writes the mean μ (m) of rows v = (x, y) and the lower Cholesky factor L (m×m) of
-// their covariance, at the parameters x of the last Constrain: with T = L_x L_xᵀ
+// Rows is the law of rows, see JointFactor, at the parameters x of the last Constrain.
+func (c *Coordinates) Rows(mean, factor []float64, x *Params) {
+	JointFactor(mean, factor, x.Theta, x.MuX, c.l, math.Sqrt(x.Sigma2))
+}
+
+// JointFactor writes the mean μ (m) of rows v = (x, y) and the lower triangle of the lower Cholesky
+// factor L (m×m) of their covariance, given μ_x and the factor L_x (p×p) of T, θ and σ:
 //
 //	μ = (μ_x, θ₀ + βᵀμ_x)      L = [ L_x    0 ]
 //	                               [ βᵀL_x  σ ]
-func (c *Coordinates) Rows(mean, factor []float64, x *Params) {
-	p, m := c.p, c.p+1
-	beta := x.Theta[c.first:]
+func JointFactor(mean, factor, theta, muX, lx []float64, sigma float64) {
+	p, m := len(muX), len(muX)+1
 	last := factor[p*m : p*m+m]
 	clear(last)
 	my := 0.0
-	if c.first > 0 {
-		my = x.Theta[0]
+	if len(theta) > p {
+		my = theta[0]
 	}
-	for i, b := range beta {
-		mean[i] = x.MuX[i]
-		my += b * x.MuX[i]
-		row := c.l[i*p : i*p+i+1]
+	for i, b := range theta[len(theta)-p:] {
+		mean[i] = muX[i]
+		my += b * muX[i]
+		row := lx[i*p : i*p+i+1]
 		copy(factor[i*m:], row)
 		for k, v := range row {
 			last[k] += b * v
 		}
 	}
-	mean[p], last[p] = my, math.Sqrt(x.Sigma2)
+	mean[p], last[p] = my, sigma
 }
 
 // PullRows adds to grad, in φ, the gradient of a function of (μ, L) whose gradient there

@@ -225,22 +225,7 @@ func (f *frame) coordinates(x []float64, params *model.Params) bool {
 		return false
 	}
 	clear(f.l)
-	for i := range p {
-		copy(f.l[i*m:i*m+i+1], tau[i*p:])
-	}
-	beta := params.Theta[f.shape.Q()-p:]
-	f.mu[p] = 0
-	if f.shape.Intercept {
-		f.mu[p] = params.Theta[0]
-	}
-	for j := range p {
-		f.mu[p] += beta[j] * params.MuX[j]
-		for i := j; i < p; i++ {
-			f.l[p*m+j] += f.l[i*m+j] * beta[i]
-		}
-	}
-	copy(f.mu, params.MuX)
-	f.l[m*m-1] = math.Sqrt(params.Sigma2)
+	model.JointFactor(f.mu, f.l, params.Theta, params.MuX, tau, math.Sqrt(params.Sigma2))
 	root := math.Sqrt(float64(f.n))
 	first := f.means()
 	for i := range first {

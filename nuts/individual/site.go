@@ -111,26 +111,11 @@ func (k *site) add(g, x part) (logp float64, ok bool) {
 
 // place takes v̄ and L of the parameters and U, in the release's units.
 func (k *site) place(first, rows []float64) {
-	m, p, root := k.m, k.p, math.Sqrt(float64(k.n))
-	params, lx := k.hub.Params, k.hub.Factor()
-	beta := k.theta[len(k.theta)-p:]
+	m, root := k.m, math.Sqrt(float64(k.n))
+	l := k.common
 	k.rows = rows
 	scatter(k.scatter, rows, m, k.n-1)
-	l := k.common
-	clear(l[p*m:])
-	k.mu[p] = 0
-	if len(k.theta) > p {
-		k.mu[p] = k.theta[0]
-	}
-	for i, b := range beta {
-		k.mu[i] = params.MuX[i]
-		k.mu[p] += b * params.MuX[i]
-		for j := range i + 1 {
-			l[i*m+j] = lx[i*p+j]
-			l[p*m+j] += b * lx[i*p+j]
-		}
-	}
-	l[m*m-1] = k.sigma()
+	model.JointFactor(k.mu, l, k.theta, k.hub.Params.MuX, k.hub.Factor(), k.sigma())
 	for i, v := range k.mu {
 		for j := range i + 1 {
 			k.centre[j] = first[j] / root
