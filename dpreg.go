@@ -9,7 +9,7 @@
 //	y ~ N(θᵀ(1, x), σ²)    x ~ N(μ_x, T)
 //
 // under a prior that is conjugate or a scale mixture of conjugate ones; see model.Prior.
-// The default is weakly informative: model.DefaultPriorFor.
+// The default is weakly informative: model.Family.DefaultPrior.
 //
 // Bernstein and Sheldon (2019), Differentially Private Bayesian Linear
 // Regression, NeurIPS.

@@ -324,7 +324,7 @@ func TestFamilyRefuses(t *testing.T) {
 	counts := func(most float64) *release.Release {
 		return sumsOf01(schema.Design{Intercept: true, Covariates: d.Covariates, Response: schema.Column{Name: "y", Upper: most}}, 300, draw)
 	}
-	normal, err := model.DefaultPriorFor(&d, good)
+	normal, err := model.Normal.DefaultPrior(&d, good)
 	if err != nil {
 		t.Fatal(err)
 	}

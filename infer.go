@@ -36,7 +36,7 @@ type Options struct {
 	Covariates, Pooling string
 	// SameRows: several releases are of one population of rows, and measure the same sums.
 	SameRows bool
-	// Prior is in scaled units; nil is model.DefaultPriorFor the releases.
+	// Prior is in scaled units; nil is model.Family.DefaultPrior of the releases.
 	Prior *model.Prior
 	// Plan says how long to run. Of Chains and Warmup what is zero is that of DefaultPlan, and
 	// where neither Draws nor ESS says when to stop, its ESS does.

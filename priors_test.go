@@ -29,8 +29,7 @@ const (
 // readPrior reads a file of testdata/priors for the model of the releases.
 func readPrior(t *testing.T, name string, d *schema.Design) *model.Prior {
 	t.Helper()
-	path := "testdata/priors/" + name + ".json"
-	p, err := model.ReadPrior(strings.NewReader(read(t, path)), path, d)
+	p, err := model.StatedPrior{File: "testdata/priors/" + name + ".json"}.For(d, "")
 	must(t, err)
 	return p
 }
@@ -48,13 +47,15 @@ func TestPriorExamples(t *testing.T) {
 	d := &readRelease(t, sharp).Schema
 	files, err := filepath.Glob("testdata/priors/*.json")
 	must(t, err)
+	base, err := model.Normal.DefaultPrior(d)
+	must(t, err)
 	var texts []string
 	for _, path := range files {
 		texts = append(texts, read(t, path))
 	}
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(read(t, priorsPage), -1)
 	for _, b := range blocks {
-		if _, err := model.ReadPrior(strings.NewReader(b[1]), priorsPage, d); err != nil {
+		if _, err := base.Read(strings.NewReader(b[1]), priorsPage, d, ""); err != nil {
 			t.Errorf("%v in\n%s", err, b[1])
 		}
 		if !slices.Contains(texts, b[1]) {
@@ -103,7 +104,7 @@ func TestWeakRelease(t *testing.T) {
 // TestPrintedPriorWords: the default prior of the example in words, as --print-prior has it.
 func TestPrintedPriorWords(t *testing.T) {
 	r := readRelease(t, sharp)
-	prior, err := model.DefaultPriorFor(&r.Schema, r)
+	prior, err := model.Normal.DefaultPrior(&r.Schema, r)
 	must(t, err)
 	generated(t, priorsPage, "words", "```text\n"+strings.Join(prior.Words(&r.Schema), "\n")+"\n```\n")
 }
@@ -117,7 +118,7 @@ func TestPrintedPriorEffect(t *testing.T) {
 	b.WriteString("| release | prior | educ | its 95 % interval | Contraction | sigma | its 95 % interval | Contraction |\n|---|---|---|---|---|---|---|---|\n")
 	for _, path := range []string{sharp, weak} {
 		r := readRelease(t, path)
-		stated, err := model.DefaultPriorFor(&r.Schema, r)
+		stated, err := model.Normal.DefaultPrior(&r.Schema, r)
 		must(t, err)
 		for _, text := range []string{"educ ~ normal(4000, 5000)", "sigma ~ half_t(3, 50000)"} {
 			s, err := model.ParseStatement(text)

@@ -257,7 +257,7 @@ func (s PriorSpec) of(d *schema.Design, family model.Family) (*model.Prior, erro
 	shape := shapeOf(d)
 	switch {
 	case s.Name == DefaultPrior:
-		return model.DefaultPriorFor(d)
+		return model.Normal.DefaultPrior(d)
 	case s.Name == BoxPrior:
 		return family.BoxPrior(shape), nil
 	case s.Name == PaperPrior:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -80,11 +81,20 @@ func TestPriorUnits(t *testing.T) {
 	}
 }
 
+// readPrior reads a file over the default prior.
+func readPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
+	prior, err := Normal.DefaultPrior(d)
+	if err != nil {
+		return nil, err
+	}
+	return prior.Read(r, name, d, "")
+}
+
 // TestReadPriorUnits: the same prior stated in both units is the same prior, with free
 // scales and without; so is what is written of one.
 func TestReadPriorUnits(t *testing.T) {
 	d := factorDesign(true)
-	stated, err := ReadPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
+	stated, err := readPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
 		"precision":[[2,0.5,0],[0.5,1,0.1],[0,0.1,3]]},"sigma2":{"shape":5,"scale":0.4},
 		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", testDesign())
 	if err != nil {
@@ -94,7 +104,7 @@ func TestReadPriorUnits(t *testing.T) {
 		t.Errorf("a prior that states all its parts has the free scales %+v, unscaled %v", stated.Scales, stated.Unscaled)
 	}
 	mean, variance := []float64{0.1, 0.2, -0.3, -0.9, 0.5, -0.8}, []float64{0.1, 0.2, 0.1, 0.3, 0.01, 0.02}
-	defaults, err := DefaultPriorFor(d, noisy(d, 1000, 3, mean, variance))
+	defaults, err := Normal.DefaultPrior(d, noisy(d, 1000, 3, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +126,7 @@ func TestReadPriorUnits(t *testing.T) {
 				t.Fatal(what, err)
 			}
 			text = bytes.Replace(text, []byte(`"scaled"`), []byte(`"`+units+`"`), 1)
-			again, err := ReadPrior(bytes.NewReader(text), "p.json", c.d)
+			again, err := readPrior(bytes.NewReader(text), "p.json", c.d)
 			if err != nil {
 				t.Fatal(what, units, err)
 			}
@@ -155,14 +165,14 @@ func TestReadPriorParts(t *testing.T) {
 			}
 			text = strings.ReplaceAll(text, fmt.Sprintf("I%d", n), string(identity))
 		}
-		p, err := ReadPrior(strings.NewReader(text), "p.json", d)
+		p, err := readPrior(strings.NewReader(text), "p.json", d)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		} else if len(p.Scales) != want.scales || p.Unscaled != want.unscaled {
 			t.Errorf("%s: %d free scales, unscaled %v; want %+v", text, len(p.Scales), p.Unscaled, want)
 		}
 	}
-	base, err := DefaultPriorFor(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
+	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +219,7 @@ func TestReadPriorErrors(t *testing.T) {
 		`{"theta":{"mean":[1e999,0,0]}}`:                                                          "not a prior file",
 		`{"units":"original","covariates":{"kappa":0}}`:                                           "covariates",
 	} {
-		_, err := ReadPrior(strings.NewReader(text), "prior.json", testDesign())
+		_, err := readPrior(strings.NewReader(text), "prior.json", testDesign())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "prior.json: ") {
 			t.Errorf("%s: error %v, want one of prior.json about %q", text, err, want)
 		}
@@ -225,7 +235,7 @@ func FuzzReadPrior(f *testing.F) {
 	f.Add(`{"covariates":{"mean":[0,0],"kappa":1,"scale":[[1,0],[0,1]],"dof":5}}`)
 	f.Add(`{"theta":{"mean":[0,0,0],"precision":[[1,0,0],[0,2,1],[0,1,2]],"unscaled":true},"scales":[{"sd":1,"coefficients":[1,2],"precision":[[1,0.5],[0.5,1]]},{"sd":2,"sigma":true}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ReadPrior(strings.NewReader(text), "p", testDesign())
+		p, err := readPrior(strings.NewReader(text), "p", testDesign())
 		if err != nil {
 			return
 		}
@@ -236,7 +246,7 @@ func FuzzReadPrior(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ReadPrior(bytes.NewReader(written), "p", testDesign()); err != nil || !reflect.DeepEqual(again, p) {
+		if again, err := readPrior(bytes.NewReader(written), "p", testDesign()); err != nil || !reflect.DeepEqual(again, p) {
 			t.Errorf("written as %s, it is read as %v: %v", written, again, err)
 		}
 	})

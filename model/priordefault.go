@@ -25,9 +25,9 @@ const (
 	shrinkScale = 0.25
 )
 
-// DefaultPriorFor returns the default prior for a design, in its scaled units. It is
-// DefaultPrior in columns that are standardised by what releases tell, and besides has one
-// free spread for the levels of each factor of two dummies or more:
+// DefaultPrior returns the default prior of a family for a design, in its scaled units. Of the normal
+// family it is that of the function DefaultPrior in columns that are standardised by what releases
+// tell, and besides has one free spread for the levels of each factor of two dummies or more:
 //
 //	θ_l = u_l − u_ref,  u_l ~ N(0, τ²), τ = √a·s   so that K = (I − 11ᵀ/L)/s² in a·K⁻¹
 //
@@ -57,12 +57,9 @@ const (
 // Means and variances are pooled, weighed by the noise in common units. All this is
 // computed from what is released, and costs no privacy. But the prior then depends on
 // the data, through the release alone: a study by simulation from the prior states one.
-func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, error) {
-	return Normal.DefaultPrior(d, releases...)
-}
-
-// DefaultPrior is DefaultPriorFor of a family, on the link's scale, d being the release's design:
-// as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), no σ, and
+//
+// Of another family it is on the link's scale, d being the release's design: as with sd(y) = 1
+// there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), no σ, and
 // k slopes, those of factors' levels apart, that are Student's t of 3 degrees of freedom and share one
 // scale:
 //

@@ -83,7 +83,7 @@ func TestDefaultPriorWithoutRelease(t *testing.T) {
 	for what, releases := range map[string][]*release.Release{
 		"none": nil, "all noise": {noisy(d, 10, 1e6, []float64{0, 0, 0}, []float64{0.1, 0.2, 0.3})},
 	} {
-		p, err := DefaultPriorFor(d, releases...)
+		p, err := Normal.DefaultPrior(d, releases...)
 		if err != nil {
 			t.Fatal(what, err)
 		}
@@ -97,7 +97,7 @@ func TestDefaultPriorWithoutRelease(t *testing.T) {
 func TestDefaultPriorFactors(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		d := factorDesign(intercept)
-		p, err := DefaultPriorFor(d)
+		p, err := Normal.DefaultPrior(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestDefaultPriorFactors(t *testing.T) {
 func TestDefaultPriorAutoscale(t *testing.T) {
 	d := testDesign()
 	mean, variance := []float64{0.9, -0.5, -0.8}, []float64{1e-4, 0.09, 0.04}
-	p, err := DefaultPriorFor(d, noisy(d, 1000, 1e-6, mean, variance))
+	p, err := Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 
 	// 1000 rows and noise of sd 10 on each sum: 0.01 on a mean square, and √(1 + 4·0.9²)
 	// times that on a variance about a mean of 0.9.
-	p, err = DefaultPriorFor(d, noisy(d, 1000, 10, mean, variance))
+	p, err = Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +155,13 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 
 	without := noisy(d, 1000, 1e-6, mean, variance)
 	without.Statistics.SumYY = nil
-	if p, err = DefaultPriorFor(d, without); err != nil {
+	if p, err = Normal.DefaultPrior(d, without); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "A of σ, Σy² withheld", []float64{p.Theta.Scale / 3}, []float64{1}, 1e-9)
 
 	d.Intercept = false // columns about 0: mean squares
-	if p, err = DefaultPriorFor(d, noisy(d, 1000, 1e-6, mean, variance)); err != nil {
+	if p, err = Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance)); err != nil {
 		t.Fatal(err)
 	}
 	square := func(j int) float64 { return variance[j] + mean[j]*mean[j] }
@@ -218,7 +218,7 @@ func TestDefaultPriorBox(t *testing.T) {
 	wide.Covariates[1].Lower, wide.Covariates[1].Upper = -3, 37
 	for _, scale := range []float64{0.5, 40} { // the second hides the variance of a
 		r := noisy(d, 500, scale, []float64{0.3, -0.5, 0.2}, []float64{0.01, 0.2, 0.15})
-		for what, build := range map[string]func(*schema.Design, ...*release.Release) (*Prior, error){"default": DefaultPriorFor, "shrinking": Normal.ShrinkingPrior} {
+		for what, build := range map[string]func(*schema.Design, ...*release.Release) (*Prior, error){"default": Normal.DefaultPrior, "shrinking": Normal.ShrinkingPrior} {
 			own, err := build(d, r)
 			if err != nil {
 				t.Fatal(what, err)
@@ -239,12 +239,12 @@ func TestDefaultPriorBox(t *testing.T) {
 		}
 	}
 	a, b := noisy(d, 500, 1e-3, []float64{0, 0, 0.1}, []float64{0.1, 0.1, 0.1}), noisy(d, 500, 1e-3, []float64{0, 0, 0.3}, []float64{0.1, 0.1, 0.1})
-	p, err := DefaultPriorFor(d, a, b)
+	p, err := Normal.DefaultPrior(d, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "pooled mean and variance", []float64{p.apart().alpha, p.Theta.Scale / 3}, []float64{0.2, 0.1 + 0.01}, 1e-3)
-	if _, err := DefaultPriorFor(factorDesign(true), a); err == nil {
+	if _, err := Normal.DefaultPrior(factorDesign(true), a); err == nil {
 		t.Error("a release of other columns is taken")
 	}
 }
@@ -255,7 +255,7 @@ func TestDefaultPriorScales(t *testing.T) {
 	const draws = 100_000
 	rng := rand.New(rand.NewPCG(7, 1))
 	d := factorDesign(true)
-	p, err := DefaultPriorFor(d)
+	p, err := Normal.DefaultPrior(d)
 	if err != nil {
 		t.Fatal(err)
 	}

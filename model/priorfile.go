@@ -119,16 +119,6 @@ func xOf(l XLaw) *xFile {
 	return nil
 }
 
-// ReadPrior reads a prior file for a design and returns the prior in scaled units. What the
-// file leaves out is as in DefaultPriorFor(d); see Prior.Read.
-func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
-	prior, err := DefaultPriorFor(d)
-	if err != nil {
-		return nil, err
-	}
-	return prior.Read(r, name, d, "")
-}
-
 // Read reads a prior file for a design: the prior p, in its scaled units, with what the file
 // states in place of its own. "units" is "scaled" (also where it is left out) or
 // "original". Stated parts lose the free scales that p has of them: "theta.precision"

@@ -75,7 +75,7 @@ func TestParseStatementErrors(t *testing.T) {
 // TestState: what is stated holds in data units, and the rest stands.
 func TestState(t *testing.T) {
 	d := factorDesign(true) // y in [-100, 300], fb fc fd, gv, x in [10, 30]
-	base, err := DefaultPriorFor(d, noisy(d, 1000, 1, []float64{-0.5, 0, 0.5, 0.2, 0.3, -0.1}, []float64{0.2, 0.2, 0.2, 0.3, 0.1, 0.05}))
+	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{-0.5, 0, 0.5, 0.2, 0.3, -0.1}, []float64{0.2, 0.2, 0.2, 0.3, 0.1, 0.05}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +131,16 @@ func TestState(t *testing.T) {
 // TestStateErrors: what is not known is refused with a list of what can be stated.
 func TestStateErrors(t *testing.T) {
 	d := factorDesign(true)
-	base, err := DefaultPriorFor(d)
+	base, err := Normal.DefaultPrior(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := ReadPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"covariates":{"scale":[[1,0],[0,1]],"dof":5}}`), "p.json", testDesign())
+	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"covariates":{"scale":[[1,0],[0,1]],"dof":5}}`), "p.json", testDesign())
 	if err != nil {
 		t.Fatal(err)
 	}
 	none := factorDesign(false)
-	without, err := DefaultPriorFor(none)
+	without, err := Normal.DefaultPrior(none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestPriorWords(t *testing.T) {
 		for j := range m {
 			mean[j], variance[j] = 0.1*float64(j)-0.3, 0.02*float64(j+1)
 		}
-		base, err := DefaultPriorFor(d, noisy(d, 1000, 1, mean, variance))
+		base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, mean, variance))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestPriorWordsOfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := ReadPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,4,1],[0,1,4]]},"sigma2":{"shape":3,"scale":0.5},"covariates":{"scale":[[1,0],[0,1]],"dof":5},"x":{"kind":"uniform"}}`), "p.json", d)
+	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,4,1],[0,1,4]]},"sigma2":{"shape":3,"scale":0.5},"covariates":{"scale":[[1,0],[0,1]],"dof":5},"x":{"kind":"uniform"}}`), "p.json", d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func FuzzParseStatement(f *testing.F) {
 		f.Add(text)
 	}
 	d := factorDesign(true)
-	base, err := DefaultPriorFor(d)
+	base, err := Normal.DefaultPrior(d)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestStateTermsOfOtherSpaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := DefaultPriorFor(d)
+	base, err := Normal.DefaultPrior(d)
 	if err != nil {
 		t.Fatal(err)
 	}

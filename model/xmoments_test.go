@@ -14,7 +14,7 @@ func TestReadPriorX(t *testing.T) {
 	d := testDesign() // a in [0, 5], b in [-3, 1]: centres 2.5, -1, half-widths 2.5, 2
 	read := func(text string) *XMoments {
 		t.Helper()
-		p, err := ReadPrior(strings.NewReader(text), "p.json", d)
+		p, err := readPrior(strings.NewReader(text), "p.json", d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestReadPriorXRefuses(t *testing.T) {
 		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,2],[2,1]]}}`:      "positive definite",
 		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,0.5],[0.25,1]]}}`: "symmetric",
 	} {
-		if _, err := ReadPrior(strings.NewReader(text), "p.json", testDesign()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readPrior(strings.NewReader(text), "p.json", testDesign()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -53,8 +53,7 @@ func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
 	if d.Labels != nil {
 		fmt.Fprintln(out, "# names = labels")
 	}
-	lines := csv.NewWriter(out)
-	if err := errors.Join(lines.Write(header), flushed(lines)); err != nil {
+	if err := csv.NewWriter(out).WriteAll([][]string{header}); err != nil {
 		return err
 	}
 
@@ -71,11 +70,6 @@ func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
 		out.Write(line)
 	}
 	return out.Flush() // bufio keeps the first error for Flush
-}
-
-func flushed(w *csv.Writer) error {
-	w.Flush()
-	return w.Error()
 }
 
 // appendStan appends v and a comma, with infinities that R, too, can read.

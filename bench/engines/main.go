@@ -82,12 +82,7 @@ func read(path, prior string) (*model.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(prior)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	p, err := model.ReadPrior(file, prior, &r.Schema)
+	p, err := model.StatedPrior{File: prior}.For(&r.Schema, "")
 	return &model.Problem{Releases: []*release.Release{r}, Prior: p}, err
 }
 

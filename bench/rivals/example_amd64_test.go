@@ -26,7 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	prior, err := model.DefaultPriorFor(&r.Schema, r)
+	prior, err := model.Normal.DefaultPrior(&r.Schema, r)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -169,7 +169,7 @@ func race(b *testing.B, problem *model.Problem, draws int) {
 	if Clearance(obs) < 4 {
 		b.Skip("noise hides the scatter")
 	}
-	if problem.Prior, err = model.DefaultPriorFor(&problem.Releases[0].Schema, problem.Releases...); err != nil {
+	if problem.Prior, err = model.Normal.DefaultPrior(&problem.Releases[0].Schema, problem.Releases...); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -64,7 +64,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 		box.Covariates[j].Lower, box.Covariates[j].Upper = -wx, wx
 	}
 	box.Response.Lower, box.Response.Upper = -wy, wy
-	prior, err := model.DefaultPriorFor(&box, r)
+	prior, err := model.Normal.DefaultPrior(&box, r)
 	if err != nil {
 		t.Fatal(err)
 	}

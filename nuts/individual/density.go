@@ -100,18 +100,22 @@ const steepAccept = 0.9
 // newKernel starts a chain of density, whose moves are a flip and w.
 func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(obs, prior, clamping)
-	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead()}
+	o := nuts.Options{Dense: f.lead()}
 	if obs.Kind == release.Gaussian {
 		o.TargetAccept = steepAccept
 	}
-	if !f.start(x, prior, rng) {
-		return nil, errStart
+	return begin(f, o, func(x []float64) bool { return f.start(x, prior, rng) })
+}
+
+// begin starts a chain at the point that start writes.
+func begin(f nuts.Chain, o nuts.Options, start func(x []float64) bool) (*nuts.Sampler, error) {
+	x := make([]float64, f.Dim())
+	if start(x) {
+		if k, err := nuts.New(f, x, o); err == nil {
+			return k, nil
+		}
 	}
-	k, err := nuts.New(f, x, o)
-	if err != nil {
-		return nil, errStart
-	}
-	return k, nil
+	return nil, errStart
 }
 
 // Move negates one coordinate of v̄ or one of P below its diagonal: the noisier

@@ -131,18 +131,11 @@ func (f *sites) hold(x []float64) {
 // move Ω with every θ_j held.
 func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newSites(t, clamping)
-	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead}
+	o := nuts.Options{Dense: f.lead}
 	for range f.all {
 		o.Blocks = append(o.Blocks, f.block)
 	}
-	if !f.start(t, x, rng) {
-		return nil, errStart
-	}
-	k, err := nuts.New(f, x, o)
-	if err != nil {
-		return nil, errStart
-	}
-	return k, nil
+	return begin(f, o, func(x []float64) bool { return f.start(t, x, rng) })
 }
 
 // Move flips, moves w, and interweaves.
