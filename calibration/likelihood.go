@@ -43,7 +43,8 @@ func FindMode(of model.Family, most float64, rows *vi.Rows, precision float64) (
 		}
 		for i, y := range rows.Y {
 			a := rows.X[i*q : (i+1)*q]
-			g, slope, square, _ := moments(dot(a, m.Theta))
+			eta := dot(a, m.Theta)
+			g, slope, square, _ := moments(eta, math.Exp(eta))
 			v := square - g*g
 			if !(v > 0) { // so far out that the row tells nothing
 				continue

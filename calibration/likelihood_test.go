@@ -71,7 +71,7 @@ func TestLogProb(t *testing.T) {
 				p := math.Exp(of.LogProb(y, eta, most))
 				sum, mean = sum+p, mean+p*y/most
 			}
-			g, _, _, _ := of.Moments(most)(eta)
+			g, _, _, _ := of.Moments(most)(eta, math.Exp(eta))
 			near(t, string(of)+" sum", sum, 1, 1e-12)
 			near(t, string(of)+" mean", mean, g, 1e-12)
 		}

@@ -23,19 +23,21 @@ type Along struct {
 	NS            [4]float64
 	K, A, B, V, C float64
 
-	mean   func(eta float64) (g, slope, square, squareSlope float64)
+	mean   func(eta, exp float64) (g, slope, square, squareSlope float64)
 	counts bool
 	most   float64 // s·step
 	grids  []grid
+	eta, s float64 // where Set was last
 }
 
 // NewAlong prepares moments of a response of mean, see Family.Moments, that is 0 or 1 or a count over
 // its bound most.
-func NewAlong(mean func(eta float64) (g, slope, square, squareSlope float64), most float64) *Along {
-	if most > 1 {
-		return &Along{mean: mean, counts: true, most: 0.6 / math.Sqrt(most+2), grids: grids}
+func NewAlong(mean func(eta, exp float64) (g, slope, square, squareSlope float64), most float64) *Along {
+	f := &Along{mean: mean, counts: most > 1, most: 0.6, grids: grids[:len(grids)-2], eta: math.NaN()}
+	if f.counts {
+		f.most, f.grids = 0.6/math.Sqrt(most+2), grids
 	}
-	return &Along{mean: mean, most: 0.6, grids: grids[:len(grids)-2]}
+	return f
 }
 
 // grids are from the widest to the closest, of which the last two are of counts alone.
@@ -80,13 +82,21 @@ func (f *Along) at(s float64) grid {
 // leastVariance keeps K above what rounding leaves of it where g is 0 or 1 wherever v is.
 const leastVariance = 1e-10
 
-// Set computes all at (η̄, s).
+// Set computes all at (η̄, s), unless it is there.
 func (f *Along) Set(eta, s float64) {
+	if f.eta == eta && f.s == s {
+		return
+	}
+	f.eta, f.s = eta, s
 	var m0, m1, m2, m3, n0, n1, n2, n3, n4, s0, s1, s2, ns0, ns1, ns2, ns3 float64
-	nodes := f.at(s).nodes
+	g, exp := f.at(s), 0.
+	nodes, more := g.nodes, math.Exp(s*g.step)
 	for i := range nodes {
 		v, w := nodes[i].v, &nodes[i].w
-		g, slope, square, squareSlope := f.mean(eta + s*v)
+		if exp *= more; i%4 == 0 || more > 2 { // where K is small, digits that products lose are seen
+			exp = math.Exp(eta + s*v)
+		}
+		g, slope, square, squareSlope := f.mean(eta+s*v, exp)
 		m0, m1, m2, m3 = m0+g*w[0], m1+g*w[1], m2+g*w[2], m3+g*w[3]
 		n0, n1, n2, n3, n4 = n0+slope*w[0], n1+slope*w[1], n2+slope*w[2], n3+slope*w[3], n4+slope*w[4]
 		if f.counts {

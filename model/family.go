@@ -65,10 +65,10 @@ func (f Family) Expected() string { return words[f].expected }
 func (f Family) Mean(eta float64) float64 {
 	switch f {
 	case Binomial:
-		g, _ := logistic(eta)
+		g, _ := logistic(eta, math.Exp(eta))
 		return g
 	case Probit:
-		g, _ := phi(eta)
+		g, _ := phi(eta, 0)
 		return g
 	case Poisson:
 		return math.Exp(eta)

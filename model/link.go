@@ -6,20 +6,22 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Moments returns a function of η with g = E[y | η], g₂ = E[y² | η] and their derivatives, of a response that is
-// 0 or 1, or of min(N, K)/K, N ~ Poisson(e^η), K = most.
-func (f Family) Moments(most float64) func(eta float64) (g, slope, square, squareSlope float64) {
+// Moments returns a function of η and e^η with g = E[y | η], g₂ = E[y² | η] and their derivatives, of a response
+// that is 0 or 1, or of min(N, K)/K, N ~ Poisson(e^η), K = most.
+func (f Family) Moments(most float64) func(eta, exp float64) (g, slope, square, squareSlope float64) {
 	if f == Poisson {
 		lgamma, _ := math.Lgamma(most)
 		log := math.Log(most)
-		return func(eta float64) (g, slope, square, squareSlope float64) { return clamped(eta, most, log, lgamma) }
+		return func(eta, exp float64) (g, slope, square, squareSlope float64) {
+			return clamped(eta, exp, most, log, lgamma)
+		}
 	}
 	mean := logistic
 	if f == Probit {
 		mean = phi
 	}
-	return func(eta float64) (g, slope, square, squareSlope float64) {
-		g, slope = mean(eta)
+	return func(eta, exp float64) (g, slope, square, squareSlope float64) {
+		g, slope = mean(eta, exp)
 		return g, slope, g, slope
 	}
 }
@@ -31,8 +33,7 @@ func (f Family) Moments(most float64) func(eta float64) (g, slope, square, squar
 //	E min(N, K)² = λ²F(K−3) + λF(K−2) + K²(1 − F(K−1)), d/dλ = 2λF(K−2) + F(K−1),
 //
 // since d/dλ E f(N) = E[f(N + 1) − f(N)].
-func clamped(eta, most, log, lgamma float64) (g, slope, square, squareSlope float64) {
-	rate := math.Exp(eta)
+func clamped(eta, rate, most, log, lgamma float64) (g, slope, square, squareSlope float64) {
 	f1, f2, f3, above := 1.0, 1.0, 1.0, 0.0 // F(K−1), F(K−2), F(K−3), 1 − F(K−1)
 	// Chernoff: the tail of N beyond K is at most exp(−(K log(K/λ) − K + λ)).
 	if most*(log-eta)-most+rate > 40 {
@@ -69,16 +70,15 @@ func below(eta, rate, most, lgamma float64) (f, mass float64) {
 	return f, mass
 }
 
-func logistic(eta float64) (g, slope float64) {
-	e := math.Exp(-math.Abs(eta))
-	g = 1 / (1 + e)
-	less := e * g // 1 − g
-	if slope = g * less; eta < 0 {
-		g = less
+func logistic(_, exp float64) (g, slope float64) {
+	if exp > math.MaxFloat64/2 {
+		return 1, 0
 	}
-	return g, slope
+	less := 1 / (1 + exp) // 1 − g
+	g = exp * less
+	return g, g * less
 }
 
-func phi(eta float64) (g, slope float64) {
+func phi(eta, _ float64) (g, slope float64) {
 	return 0.5 * math.Erfc(-eta/math.Sqrt2), math.Exp(-0.5*eta*eta) / math.Sqrt(2*math.Pi)
 }

@@ -18,10 +18,10 @@ func TestClampedCounts(t *testing.T) {
 				y := min(float64(k), most) / most
 				want, wantSquare = want+mass*y, wantSquare+mass*y*y
 			}
-			g, slope, square, squareSlope := of.mean(eta)
+			g, slope, square, squareSlope := of.mean(eta, math.Exp(eta))
 			const h = 1e-5
-			up, _, upSquare, _ := of.mean(eta + h)
-			down, _, downSquare, _ := of.mean(eta - h)
+			up, _, upSquare, _ := of.mean(eta+h, math.Exp(eta+h))
+			down, _, downSquare, _ := of.mean(eta-h, math.Exp(eta-h))
 			for _, c := range [][2]float64{{g, want}, {square, wantSquare}, {slope, (up - down) / (2 * h)}, {squareSlope, (upSquare - downSquare) / (2 * h)}} {
 				if !(math.Abs(c[0]-c[1]) < 1e-8*(1+most*0.01)) {
 					t.Errorf("K = %v, η = %.2f: %v, want %v", most, eta, c[0], c[1])

@@ -202,8 +202,8 @@ func TestGeneralizedSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	logit := testFamilies[model.Binomial]
-	steeper := of01(func(eta float64) (g, slope, square, squareSlope float64) {
-		g, slope, _, _ = logit.mean(2 * eta)
+	steeper := of01(func(eta, exp float64) (g, slope, square, squareSlope float64) {
+		g, slope, _, _ = logit.mean(2*eta, exp*exp)
 		return g, 2 * slope, g, 2 * slope
 	}, logit.steep)
 	_, ranks := calibrateGeneralized(t, 0, model.Shape{P: 1, Intercept: true}, 300, rowsOf(logit, release.Gaussian), steeper, false, 60)

@@ -290,7 +290,7 @@ func TestIndexOfNormalResponse(t *testing.T) {
 	first := math.NaN()
 	for range 5 {
 		sigma := 0.3 + rng.Float64()
-		normal := family{most: 2, mean: func(eta float64) (g, slope, square, squareSlope float64) {
+		normal := family{most: 2, mean: func(eta, _ float64) (g, slope, square, squareSlope float64) {
 			return eta, 1, eta*eta + sigma*sigma, 2 * eta
 		}}
 		f, etas := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}, []float64{1 + rng.Float64(), rng.Float64(), 2}
