@@ -23,11 +23,17 @@ func TestFamilyPooledPartially(t *testing.T) {
 	h := &hierarchy{of: of, most: 1}
 	for j := range custodians {
 		alpha, beta := 0.2+0.6*rng.NormFloat64(), 0.4+0.4*rng.NormFloat64()
-		var rows [][2]float64
+		var rows [][3]float64
+		at := make(map[[2]float64]int)
 		r := sumsOf01(d, n, func(row []float64) {
-			row[0] = rng.NormFloat64()
+			row[0] = math.Round(5*rng.NormFloat64()) / 5
 			row[1] = of.Draw(alpha+beta*row[0], 1, rng)
-			rows = append(rows, [2]float64{row[0], row[1]})
+			i, seen := at[[2]float64(row)]
+			if !seen {
+				i = len(rows)
+				at[[2]float64(row)], rows = i, append(rows, [3]float64{row[0], row[1]})
+			}
+			rows[i][2]++
 		})
 		r.Noise.Scale = 0.7 // a twentieth of what the choice of rows adds
 		all, h.rows = append(all, dpreg.Custodian{Name: fmt.Sprint(j), Release: r}), append(h.rows, rows)
@@ -52,7 +58,7 @@ func TestFamilyPooledPartially(t *testing.T) {
 type hierarchy struct {
 	of   model.Family
 	most float64
-	rows [][][2]float64
+	rows [][][3]float64 // rows that differ, and how many there are of each
 	sd   [2]float64 // of the common ones, a priori
 }
 
@@ -71,7 +77,7 @@ func (h *hierarchy) logSpread(centre [2]float64, own [][2]float64, spread [3]flo
 
 func (h *hierarchy) logRows(j int, w [2]float64) (logp float64) {
 	for _, row := range h.rows[j] {
-		logp += h.of.LogProb(row[1], w[0]+w[1]*row[0], h.most)
+		logp += row[2] * h.of.LogProb(row[1], w[0]+w[1]*row[0], h.most)
 	}
 	return logp
 }
