@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 const module = "github.com/dpreg/dpreg"
@@ -33,6 +35,7 @@ var floors = map[string]int{
 	"internal/files":        -1,
 	"internal/golden":       0,
 	"internal/jsontree":     -1,
+	"internal/must":         -1,
 	"internal/number":       -1,
 	"internal/pace":         -1,
 	"internal/parallel":     -1,
@@ -125,7 +128,7 @@ func inside(path string) (place string, ok bool) {
 func list(t *testing.T) []listed {
 	t.Helper()
 	all, err := listAll()
-	must(t, err)
+	must.Do(t, err)
 	return all
 }
 
@@ -249,9 +252,7 @@ func TestSpending(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name := range spending {
 		if named[name] == 0 {
 			t.Errorf("nothing names %s any more", name)
@@ -294,9 +295,7 @@ import "github.com/dpreg/dpreg/ssp"
 import "example.com/mechanisms"
 var _, _, _ = m.OS(), ssp.Publish, mechanisms.OS()`
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if names := spends(file); !slices.Equal(names, []string{"mechanisms.OS", "ssp.Publish"}) {
 		t.Errorf("found %q", names)
 	}

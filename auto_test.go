@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -130,9 +131,7 @@ func TestAutoOfMany(t *testing.T) {
 	}
 	for many, method := range map[int]string{9: "mcmc-exact", 10: "gibbs-ss-update"} {
 		f, err := dpreg.Infer(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if f.Method != method {
 			t.Errorf("%d releases: %s, because %q", many, f.Method, f.Why)
 		}

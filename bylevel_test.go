@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -30,7 +31,7 @@ func groupedRows(t *testing.T, n, steps int, pr release.Privacy) (rows [][]float
 		d.Covariates = append(d.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
 	}
 	d, _, err := release.LevelsFirst(d, "f")
-	must(t, err)
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(6, 7))
 	var flat []float64
 	for i := range n {
@@ -61,7 +62,7 @@ func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor strin
 	}
 	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: factor, Steps: steps,
 		Privacy: pr, StatedRows: stated, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -84,9 +85,9 @@ func TestByLevelOfHalves(t *testing.T) {
 	}
 	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1000), Seed: 1}}
 	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
-	must(t, err)
+	must.Do(t, err)
 	two, err := dpreg.Infer(context.Background(), custodians, o)
-	must(t, err)
+	must.Do(t, err)
 	if two.Method != "mcmc-exact" || len(two.Custodians) != 2 {
 		t.Fatalf("method %s", two.Method)
 	}
@@ -112,7 +113,7 @@ func isLeastSquares(t *testing.T, steps int, nb release.Neighbours) {
 	t.Helper()
 	rows, r := groupedRows(t, 600, steps, release.Privacy{Epsilon: 1e5, Neighbours: nb})
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
-	must(t, err)
+	must.Do(t, err)
 	if f.Method != "mcmc-exact" {
 		t.Fatalf("method %s", f.Method)
 	}
@@ -122,10 +123,10 @@ func isLeastSquares(t *testing.T, steps int, nb release.Neighbours) {
 		y.SetVec(i, row[3])
 	}
 	var fit mat.VecDense
-	must(t, fit.SolveVec(x, y))
+	must.Do(t, fit.SolveVec(x, y))
 	var gram, inverse mat.Dense
 	gram.Mul(x.T(), x)
-	must(t, inverse.Inverse(&gram))
+	must.Do(t, inverse.Inverse(&gram))
 	var left mat.VecDense
 	left.MulVec(x, &fit)
 	left.SubVec(y, &left)
@@ -185,9 +186,9 @@ func TestByLevelChecked(t *testing.T) {
 		p := func(r *release.Release) check.PValue {
 			t.Helper()
 			f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
-			must(t, err)
+			must.Do(t, err)
 			c, err := check.Fit(context.Background(), f, check.Options{Calibrate: refits, Seed: 2})
-			must(t, err)
+			must.Do(t, err)
 			of := c.Releases[0]
 			if len(of.Entries) != len(r.Measured()) || len(of.Columns) != 2 || of.Entries[len(r.Levels.Counts)-1].Label != "1 in c" {
 				t.Errorf("%d entries, %d columns, %+v", len(of.Entries), len(of.Columns), of.Entries[:3])

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -45,9 +46,9 @@ func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, s
 	t.Helper()
 	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(250, 500), Draws: testsize.Of(250, 500), Seed: seed}
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior})
-	must(t, err)
+	must.Do(t, err)
 	c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed})
-	must(t, err)
+	must.Do(t, err)
 	return c.Releases[0]
 }
 
@@ -60,9 +61,9 @@ func boxed(t *testing.T, shape model.Shape) *model.Prior {
 		mean[j], precision[j*shape.Q()+j] = 0.3, 4
 	}
 	theta, err := conjugate.NewNIG(mean, precision, 20, 0.5)
-	must(t, err)
+	must.Do(t, err)
 	x, err := conjugate.NewNIW([]float64{0.1}, 4, []float64{2}, 20)
-	must(t, err)
+	must.Do(t, err)
 	return &model.Prior{Theta: theta, Covariates: x}
 }
 
@@ -187,21 +188,21 @@ func TestCheckReplicates(t *testing.T) {
 func TestCheckWorkers(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	var texts []string
 	for _, workers := range []int{1, 3} {
 		done := 0
 		c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 2, Workers: workers, Progress: func(d, total int) { done += total - d }})
-		must(t, err)
+		must.Do(t, err)
 		if done != 2+1 {
 			t.Errorf("progress adds up to %d", done)
 		}
 		var b bytes.Buffer
-		must(t, c.WriteJSON(&b))
+		must.Do(t, c.WriteJSON(&b))
 		if !json.Valid(b.Bytes()) || !strings.Contains(b.String(), `"format": "dpreg-check/1"`) || !strings.Contains(b.String(), `"q97.5"`) {
 			t.Errorf("JSON %s", b.String())
 		}
-		must(t, c.WriteCSV(&b))
+		must.Do(t, c.WriteCSV(&b))
 		texts = append(texts, b.String())
 	}
 	if texts[0] != texts[1] {
@@ -212,12 +213,12 @@ func TestCheckWorkers(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
 	naive, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	if _, err := check.Fit(context.Background(), naive, check.Options{}); err == nil {
 		t.Error("naive was checked")
 	}
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	if _, err := check.Fit(context.Background(), fit, check.Options{Calibrate: -1}); err == nil {
 		t.Error("-1 refits")
 	}

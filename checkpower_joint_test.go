@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 )
@@ -41,9 +42,9 @@ func TestCheckJointlyPower(t *testing.T) {
 		for k := range *power {
 			fit, err := dpreg.Infer(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
 				Family: alike.of, Covariates: c.covariates, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: uint64(k)}})
-			must(t, err)
+			must.Do(t, err)
 			check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 19, Seed: uint64(k)})
-			must(t, err)
+			must.Do(t, err)
 			p = append(p, check.All.P)
 			if check.All.P <= 0.05 {
 				small++

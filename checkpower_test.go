@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 )
@@ -35,7 +36,7 @@ func misfits(t *testing.T) []misfit {
 	normal := func(rng *rand.Rand) (x, y float64) { x = 0.3 * rng.NormFloat64(); return x, line(x, 0.2, 0.2, rng) }
 	// σ² near 0.004, where it is 0.04.
 	theta, err := conjugate.NewNIG([]float64{0, 0}, []float64{1, 0, 0, 1}, 2000, 8)
-	must(t, err)
+	must.Do(t, err)
 	wrong := model.DefaultPrior(model.Shape{P: 1, Intercept: true})
 	wrong.Theta = theta
 	return []misfit{

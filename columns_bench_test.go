@@ -10,6 +10,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/cputime"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -31,9 +32,7 @@ func published(b *testing.B, p, n int, sd, delta float64) *release.Release {
 	}
 	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: dpreg.UnitDesign(p),
 		Privacy: release.Privacy{Epsilon: 1, Delta: delta, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(uint64(p), 7)))})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	return r
 }
 
@@ -67,9 +66,7 @@ func effective(b *testing.B, r *release.Release, drawn int) {
 	infer := func(draws int) (*dpreg.Fit, float64) {
 		begin := cputime.Used()
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: draws, Workers: 1}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		return fit, (cputime.Used() - begin).Seconds()
 	}
 	_, warmup := infer(1)

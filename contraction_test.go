@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -61,9 +62,7 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 		draws.Chains[0] = append(draws.Chains[0], row...)
 	}
 	f, err := f.with(draws)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f
 }
 

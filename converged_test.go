@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -36,9 +37,7 @@ func drawn(t *testing.T, draws int, shift float64) *Fit {
 		out.Chains = append(out.Chains, chain)
 	}
 	f, err := f.with(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f
 }
 

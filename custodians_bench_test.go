@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -48,9 +49,7 @@ func BenchmarkInferJointly(b *testing.B) {
 			o := dpreg.Options{Method: c.method, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000, Workers: 1}}
 			for b.Loop() {
 				fit, err := dpreg.Infer(context.Background(), custodians, o)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				b.ReportMetric(float64(fit.Draws(dpreg.Scaled).NumDraws()), "draws/chain")
 			}
 		})
@@ -74,9 +73,7 @@ func BenchmarkEffectiveJointly(b *testing.B) {
 						o := dpreg.Options{Method: plan.method, Pooling: pooling, Plan: mcmc.Plan{Chains: 1, Warmup: plan.warmup, Draws: plan.draws, Workers: 1}}
 						for b.Loop() {
 							fit, err := dpreg.Infer(context.Background(), custodians, o)
-							if err != nil {
-								b.Fatal(err)
-							}
+							must.Do(b, err)
 							ess, _ := fit.Draws(dpreg.Scaled).MinESS(1)
 							b.ReportMetric(ess/b.Elapsed().Seconds(), "ESS/s")
 						}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -17,7 +18,7 @@ func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options
 	t.Helper()
 	o.Pooling = dpreg.PartialPooling
 	fit, err := dpreg.Infer(context.Background(), custodians, o)
-	must(t, err)
+	must.Do(t, err)
 	return fit.Draws(dpreg.Scaled)
 }
 
@@ -63,7 +64,7 @@ func TestPredictJointly(t *testing.T) {
 	custodians := e.parts(t, []int{300, 300, 200}, 2)
 	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
-		must(t, err)
+		must.Do(t, err)
 		numbers := []int{0}
 		if pooling == dpreg.PartialPooling {
 			numbers = []int{0, 1, 2, 3}
@@ -71,14 +72,14 @@ func TestPredictJointly(t *testing.T) {
 		for _, o := range numbers {
 			o := predict.Options{Custodian: o}
 			of, err := predict.Of(fit, o)
-			must(t, err)
+			must.Do(t, err)
 			want, err := of.Predict([]float64{13})
-			must(t, err)
+			must.Do(t, err)
 			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
 				p, err := predict.New(fit.StanDraws(u), fit.Design, u, o)
-				must(t, err)
+				must.Do(t, err)
 				got, err := p.Predict([]float64{13})
-				must(t, err)
+				must.Do(t, err)
 				wantClose(t, "fitted", got.Fitted, want.Fitted, 1e-9*want.SD)
 				wantClose(t, "sd", got.SD, want.SD, 1e-9*want.SD)
 				wantClose(t, "upper", got.Upper, want.Upper, 1e-6*want.SD)

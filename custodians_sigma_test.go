@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -43,7 +44,7 @@ func publishAreas(t *testing.T, areas []area, epsilon float64, seed uint64) (cus
 			for i := range v {
 				v[i] = min(1, max(-1, v[i]))
 			}
-			must(t, sums.Add(v))
+			must.Do(t, sums.Add(v))
 		}
 		r := noisy(d, sums.Statistics().Vector(), 1000, 6/epsilon, rng)
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("area%d.json", j+1), Release: r})
@@ -68,7 +69,7 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 			continue
 		}
 		one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: areaPlan()})
-		must(t, err)
+		must.Do(t, err)
 		var m moments
 		m.mean, m.sd = meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
 		alone[j] = m
@@ -79,7 +80,7 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 			continue
 		}
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan})
-		must(t, err)
+		must.Do(t, err)
 		d := fit.Draws(dpreg.Original)
 		for j, one := range alone {
 			law := unequalAreas[j]
@@ -110,7 +111,7 @@ func TestAgesHaveTheirOwnSigma(t *testing.T) {
 	}
 	o := dpreg.Options{Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: 1}}
 	fit, err := dpreg.Infer(context.Background(), custodians, o)
-	must(t, err)
+	must.Do(t, err)
 	for j, want := range truth {
 		for k, name := range []string{"theta_at[%d,1]", "sigma_at[%d]"} {
 			mean, sd := meanSD(parameter(t, fit.Draws(dpreg.Original), fmt.Sprintf(name, j+1)))
@@ -145,10 +146,10 @@ func TestAreasCoverage(t *testing.T) {
 	for k := range *areaTrials {
 		custodians, plan := publishAreas(t, unequalAreas, 3, uint64(1000+k)), mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: uint64(k)}
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: plan})
-		must(t, err)
+		must.Do(t, err)
 		for j, law := range unequalAreas {
 			alone, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Plan: plan})
-			must(t, err)
+			must.Do(t, err)
 			for way, slopes := range [][]float64{parameter(t, fit.Draws(dpreg.Original), fmt.Sprintf("theta_at[%d,1]", j+1)), parameter(t, alone.Draws(dpreg.Original), "theta[1]")} {
 				mean, _ := meanSD(slopes)
 				slices.Sort(slopes)
@@ -177,7 +178,7 @@ func TestContradictions(t *testing.T) {
 	contradicting := func(custodians []dpreg.Custodian, o dpreg.Options) (warnings string) {
 		o.Plan = plan
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must(t, err)
+		must.Do(t, err)
 		s := fit.Summary(dpreg.Original, 0.9)
 		for _, w := range s.Warnings {
 			if strings.Contains(w, "complete pooling does not hold") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -31,7 +32,7 @@ func (e example) parts(t *testing.T, sizes []int, scale float64) (custodians []d
 		a, f, v := ssp.NewAccumulator(len(e.rows[0])), d.Frame(), make([]float64, len(e.rows[0]))
 		for _, row := range part.rows {
 			f.Scale(v, row)
-			must(t, a.Add(v))
+			must.Do(t, a.Add(v))
 		}
 		part.statistics = a.Statistics()
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("part%d.json", j+1), Release: part.written(scale)})
@@ -44,14 +45,14 @@ func (e example) parts(t *testing.T, sizes []int, scale float64) (custodians []d
 func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Options) *dpreg.Fit {
 	t.Helper()
 	_, common, err := dpreg.Join(custodians)
-	must(t, err)
+	must.Do(t, err)
 	a, f, v := ssp.NewAccumulator(len(e.rows[0])), common.Frame(), make([]float64, len(e.rows[0]))
 	for _, row := range e.rows {
 		f.Scale(v, row)
-		must(t, a.Add(v))
+		must.Do(t, a.Add(v))
 	}
 	fit, err := dpreg.NonPrivate(context.Background(), a.Statistics(), common, o)
-	must(t, err)
+	must.Do(t, err)
 	return fit
 }
 
@@ -70,7 +71,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 	}[:testsize.Of(2, 4)] {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 400), Draws: testsize.Of(200, 800), Seed: 1}
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must(t, err)
+		must.Do(t, err)
 		got := fit.Draws(dpreg.Original)
 		scores(t, got, want.Map([]string{"theta[0]", "theta[1]", "sigma"}, func(dst, src []float64) {
 			dst[0], dst[1], dst[2] = src[0], src[1], src[3]
@@ -90,7 +91,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	draws := map[string]*posterior.Draws{}
 	for method, kept := range map[string]int{"mcmc-exact": testsize.Of(400, 4000), "gibbs-ss-update": testsize.Of(800, 4000), "mcmc-ind": testsize.Of(80, 1500)} {
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: kept, Seed: 1}})
-		must(t, err)
+		must.Do(t, err)
 		draws[method] = fit.Draws(dpreg.Scaled)
 	}
 	for _, method := range []string{"gibbs-ss-update", "mcmc-ind"} {
@@ -115,7 +116,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 	draws := map[string]*posterior.Draws{}
 	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must(t, err)
+		must.Do(t, err)
 		draws[o.Method] = fit.Draws(dpreg.Scaled)
 	}
 	counts := 0
@@ -137,7 +138,7 @@ func TestJointlyPartial(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{300, 300}, 2)
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
-	must(t, err)
+	must.Do(t, err)
 	s := fit.Summary(dpreg.Original, 0.9)
 	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)", "spread(log sigma)",
 		"(Intercept) @ part1.json", "educ @ part1.json", "sigma @ part1.json", "(Intercept) @ part2.json", "educ @ part2.json", "sigma @ part2.json"}
@@ -214,7 +215,7 @@ func TestJointlyOtherLevels(t *testing.T) {
 		}
 		for j := range custodians {
 			custodians[j].Release, err = custodians[j].Release.Select("y ~ x")
-			must(t, err)
+			must.Do(t, err)
 		}
 		if _, _, err := dpreg.Join(custodians); err != nil {
 			t.Errorf("without the factor: %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
@@ -31,19 +32,19 @@ type example struct {
 func open(t *testing.T, name, formula string, change func(*schema.Design)) example {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".schema.json")
-	must(t, err)
+	must.Do(t, err)
 	s, err := schema.ReadSchema(bytes.NewReader(text), name)
-	must(t, err)
+	must.Do(t, err)
 	d, err := s.Design(formula)
-	must(t, err)
+	must.Do(t, err)
 	if change != nil {
 		change(d)
 	}
 	csv, err := os.ReadFile("testdata/" + name + ".csv")
-	must(t, err)
+	must.Do(t, err)
 	e, scaled := example{design: d}, []float64(nil)
 	for row, err := range table.CSV(bytes.NewReader(csv), name, d) {
-		must(t, err)
+		must.Do(t, err)
 		v := make([]float64, len(row))
 		for j, f := 0, d.Frame(); j < len(v); j++ {
 			v[j] = f.Centre[j] + float64(f.Half[j]*row[j])
@@ -67,18 +68,11 @@ func (e *example) publish(ctx context.Context, pr release.Privacy, steps int, no
 	return custody.Publish(ctx, custody.Order{Rows: rows, Design: e.design, Privacy: pr, Steps: steps, Entropy: mechanisms.Simulated(rand.New(noise))})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // summed are the exact sums of rows in scaled units.
 func summed(t *testing.T, d *schema.Design, rows []float64) *ssp.Statistics {
 	t.Helper()
 	s, err := custody.Exact(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d})
-	must(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -86,7 +80,7 @@ func summed(t *testing.T, d *schema.Design, rows []float64) *ssp.Statistics {
 func released(t *testing.T, d *schema.Design, rows ...[]float64) *release.Release {
 	t.Helper()
 	r, err := ssp.Publish(t.Context(), summed(t, d, slices.Concat(rows...)), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(1, 0)))
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/golden"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -33,7 +34,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 		t.Skip("bits depend on the functions of package math and on multiplications fused with additions: the golden ones are those of amd64 without")
 	}
 	releases := make(map[string]json.RawMessage)
-	must(t, json.Unmarshal([]byte(read(t, "testdata/draws.releases.json")), &releases))
+	must.Do(t, json.Unmarshal([]byte(read(t, "testdata/draws.releases.json")), &releases))
 	methods := []dpreg.Options{
 		{Method: "mcmc-exact"}, {Method: "mcmc-ind"}, {Method: "mcmc-ind", ModelClamping: true},
 		{Method: "gibbs-ss-update"}, {Method: "gibbs-ss-update", Kernel: "plain"},
@@ -74,7 +75,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 				for name := range strings.SplitSeq(s.custodians, ",") {
 					if text, ok := releases[noise+" "+name]; ok {
 						r, err := release.Read(strings.NewReader(string(text)))
-						must(t, err)
+						must.Do(t, err)
 						custodians = append(custodians, dpreg.Custodian{Name: name, Release: r})
 					}
 				}
@@ -106,7 +107,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 	}
 	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
 	fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	fmt.Fprintf(&got, "non-private: %s\n", hashOf(fit))
 	golden.Compare(t, "testdata/draws.golden", got.String(), *update)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -34,15 +35,15 @@ func TestPrintedExamples(t *testing.T) {
 	for _, x := range examples {
 		e := open(t, x.file, x.formula, nil)
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
-		must(t, err)
+		must.Do(t, err)
 		fits := []fitted{fittedOf("none | –", exact)}
 		for _, p := range []release.Privacy{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
 			k++
 			p.Neighbours = release.ReplaceOne
 			r, err := e.publish(t.Context(), p, custody.AutoSteps, rand.NewPCG(2026, k))
-			must(t, err)
+			must.Do(t, err)
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
-			must(t, err)
+			must.Do(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Errorf("%s, ε = %v: %s", x.file, p.Epsilon, reason)
 			}

@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
@@ -65,7 +66,7 @@ func populations(t *testing.T) []population {
 	design := func(columns ...schema.Column) *schema.Design {
 		s := &schema.Schema{Columns: append(columns, number("y"))}
 		d, err := s.Design("")
-		must(t, err)
+		must.Do(t, err)
 		return d
 	}
 	sex := schema.Column{Name: "sex", Type: "string", Levels: []string{"f", "m"}}
@@ -189,7 +190,7 @@ func TestFactorCoverage(t *testing.T) {
 		for _, n := range []int{500, 2000} {
 			for _, epsilon := range []float64{1, 10} {
 				results, uneasy, err := p.study(n, epsilon, *factorsSets)
-				must(t, err)
+				must.Do(t, err)
 				for j, r := range results {
 					name := "(Intercept)"
 					if j > 0 {
@@ -211,9 +212,9 @@ func TestFactorCoverageTruth(t *testing.T) {
 	const n = 200_000
 	for _, p := range populations(t) {
 		s, err := p.statistics(n, rand.New(rand.NewPCG(5, 6)))
-		must(t, err)
+		must.Do(t, err)
 		f, err := dpreg.NonPrivate(context.Background(), s, p.design, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Draws: 500, Seed: 1}})
-		must(t, err)
+		must.Do(t, err)
 		for j, c := range f.Summary(dpreg.Original, 0.95).Parameters[:len(p.truth)] {
 			if math.Abs(c.Mean-p.truth[j]) > 5*c.SD*(1+1/math.Sqrt(500))+0.001 {
 				t.Errorf("%s: %s is %v ± %v, want %v", p.name, c.Name, c.Mean, c.SD, p.truth[j])

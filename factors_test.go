@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -36,9 +37,9 @@ func TestNormalityWarnings(t *testing.T) {
 		{"y ~ .", "", []string{`x is modelled as normal, and "t", "fb", "fc", "fd", "fe", 3 more are dummies, 0 or 1: see dpreg help factors`}},
 	} {
 		r, err := whole.Select(c.formula)
-		must(t, err)
+		must.Do(t, err)
 		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: c.method, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}})
-		must(t, err)
+		must.Do(t, err)
 		var got []string
 		for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
 			if strings.Contains(w, "dpreg help factors") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -40,7 +41,7 @@ func TestFamilyPooledPartially(t *testing.T) {
 	}
 	prior := of.BoxPrior(model.Shape{P: 1, Intercept: true})
 	fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: of, Prior: prior, Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}})
-	must(t, err)
+	must.Do(t, err)
 	for k := range h.sd {
 		h.sd[k] = 1 / math.Sqrt(prior.Theta.Precision[k*3])
 	}
@@ -162,7 +163,7 @@ func TestFamilySameRows(t *testing.T) {
 			all = append(all, dpreg.Custodian{Name: fmt.Sprint(k), Release: r})
 		}
 		fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: model.Binomial, SameRows: len(all) > 1, Plan: plan})
-		must(t, err)
+		must.Do(t, err)
 		return fit.Summary(dpreg.Original, 0.95).Parameters[:2]
 	}
 	want := infer(noisy(release.Gaussian, 10/math.Sqrt2, mean...))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -140,7 +141,7 @@ func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
 	} {
 		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(500, 1000), Seed: 1}}
 		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o)
-		must(t, err)
+		must.Do(t, err)
 		for k, p := range fit.Summary(dpreg.Original, 0.95).Parameters[:3] {
 			estimate, se := glm[model.Binomial][k][0], glm[model.Binomial][k][1]
 			if !(math.Abs(p.Mean-estimate) < 0.3*se && math.Abs(p.SD/se-1) < 0.15) {
@@ -174,7 +175,7 @@ func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
 			d.Covariates = append(d.Covariates, schema.Column{Name: "race" + level, Upper: 1, Factor: "race", Level: level})
 		}
 		leveled, _, err := release.LevelsFirst(&d, "race")
-		must(t, err)
+		must.Do(t, err)
 		var flat []float64
 		for _, row := range read01(t, "testdata/pums.csv", "race", "age", response) {
 			for level := 2.0; level < 5; level++ {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -34,7 +35,7 @@ func uniformRows(t *testing.T, p, n int) example {
 			y += 0.2 * row[j]
 		}
 		row[p] = y // at most 0.7 + 5 sd: as good as never clamped
-		must(t, a.Add(row))
+		must.Do(t, a.Add(row))
 		e.rows = append(e.rows, slices.Clone(row))
 	}
 	e.statistics = a.Statistics()
@@ -71,11 +72,11 @@ func TestFixedMomentsAtLargeN(t *testing.T) {
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
 		prior.X = model.UniformX{}
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(5000, 20_000), Seed: 2}})
-		must(t, err)
+		must.Do(t, err)
 		for _, method := range []string{"gibbs-ss-prior", "gibbs-ss-noisy"} {
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
 				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: testsize.Of(2500, 10_000), Seed: 1}})
-			must(t, err)
+			must.Do(t, err)
 			scores(t, exact.Draws(dpreg.Scaled), fit.Draws(dpreg.Scaled), func(name string, zMean, zSD, dMean, ratio float64) {
 				if !(math.Abs(dMean) < 0.05 || math.Abs(zMean) < 5.5) || !(math.Abs(ratio-1) < 0.02 || math.Abs(zSD) < 5.5) {
 					t.Errorf("%s, p = %d, %s: the means are %.3f sd apart (%.1f errors), the sds %.2f %% (%.1f errors)", method, p, name, dMean, zMean, 100*(ratio-1), zSD)
@@ -95,7 +96,7 @@ func TestPriorMomentsOfCount(t *testing.T) {
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-prior", Prior: prior, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
-	must(t, err)
+	must.Do(t, err)
 	all := fit.Summary(dpreg.Original, 0.95).Parameters
 	n := all[len(all)-1]
 	if len(all) != 5 || n.Name != "n" || n.Label != "n" || n.Contraction != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 const guidePage = "docs/guide.md"
@@ -73,19 +75,19 @@ func TestGuideRuns(t *testing.T) {
 		t.Skip("bash is not here")
 	}
 	root, err := os.Getwd()
-	must(t, err)
+	must.Do(t, err)
 	home, dir := t.TempDir(), t.TempDir()
-	must(t, os.Mkdir(filepath.Join(home, "bin"), 0o755))
-	must(t, os.Rename(built(t), filepath.Join(home, "bin", "dpreg")))
+	must.Do(t, os.Mkdir(filepath.Join(home, "bin"), 0o755))
+	must.Do(t, os.Rename(built(t), filepath.Join(home, "bin", "dpreg")))
 	for _, name := range []string{"testdata", "contrib"} {
-		must(t, os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)))
+		must.Do(t, os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)))
 	}
 	environment := append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "PYTHONPATH=contrib")
 	commands := 0
 	for _, step := range guide(t) {
 		switch {
 		case step.file != "":
-			must(t, os.WriteFile(filepath.Join(dir, "people.schema.json"), []byte(step.file), 0o644))
+			must.Do(t, os.WriteFile(filepath.Join(dir, "people.schema.json"), []byte(step.file), 0o644))
 			continue
 		case strings.HasPrefix(step.command, "go build"): // built is that, with another name
 			continue

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -54,7 +55,7 @@ func TestInferRepeats(t *testing.T) {
 		plan := brief(seed)
 		plan.Workers = workers
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: plan})
-		must(t, err)
+		must.Do(t, err)
 		return slices.Concat(fit.Draws(dpreg.Original).Chains...)
 	}
 	first := run(5, 1)
@@ -70,7 +71,7 @@ func TestWarningsOfTheRelease(t *testing.T) {
 	e := open(t, "cirrhosis", "", nil)
 	r := e.written(1)
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	warnings := fit.Summary(dpreg.Original, 0.95).Warnings
 	if len(r.Warnings()) == 0 || !slices.Contains(warnings, r.Warnings()[0]) {
 		t.Errorf("the release's warnings are not among the fit's: %v", warnings)
@@ -94,7 +95,7 @@ func TestMethods(t *testing.T) {
 			}
 			continue
 		}
-		must(t, err)
+		must.Do(t, err)
 		if fit.Method != m.Name() {
 			t.Errorf("asked for %s, got %s", m.Name(), fit.Method)
 		}
@@ -108,7 +109,7 @@ func TestInferCount(t *testing.T) {
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
-	must(t, err)
+	must.Do(t, err)
 	s := fit.Summary(dpreg.Original, 0.95)
 	n := s.Parameters[len(s.Parameters)-1]
 	if n.Name != "n" || n.Label != "n" || n.Contraction != nil {
@@ -139,7 +140,7 @@ func TestOptionsOneByOne(t *testing.T) {
 		{mcmc.Plan{ESS: 200}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: 200}},
 	} {
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: c.given})
-		must(t, err)
+		must.Do(t, err)
 		if got := fit.Plan; got.Chains != c.want.Chains || got.Warmup != c.want.Warmup || got.Draws != c.want.Draws || got.ESS != c.want.ESS || got.Seed != c.want.Seed {
 			t.Errorf("%+v: %+v, want %+v", c.given, got, c.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -33,7 +34,7 @@ func (e *example) keep(t *testing.T, n int) {
 	a, f, v := ssp.NewAccumulator(len(e.rows[0])), e.design.Frame(), make([]float64, len(e.rows[0]))
 	for _, row := range e.rows {
 		f.Scale(v, row)
-		must(t, a.Add(v))
+		must.Do(t, a.Add(v))
 	}
 	e.statistics = a.Statistics()
 }
@@ -57,9 +58,9 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 func TestNoiselessIsNonPrivate(t *testing.T) {
 	for name, e := range noiseless(t) {
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}})
-		must(t, err)
+		must.Do(t, err)
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}})
-		must(t, err)
+		must.Do(t, err)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 				t.Errorf("%s: %s: the means are %.1f Monte Carlo errors apart, the sds %.1f", name, parameter, zMean, zSD)
@@ -92,7 +93,7 @@ func TestPlainKernel(t *testing.T) {
 			infer := func(kernel string, draws int) *posterior.Draws {
 				plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: draws, Seed: 1}
 				fit, err := dpreg.Infer(context.Background(), dpreg.One(all[name].written(scale)), dpreg.Options{Kernel: kernel, Plan: plan})
-				must(t, err)
+				must.Do(t, err)
 				return fit.Draws(dpreg.Scaled)
 			}
 			var mean, sd, largest float64

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
@@ -38,12 +39,12 @@ func leastSquares(t *testing.T, e example) (theta, sd []float64) {
 		y.SetVec(i, row[p])
 	}
 	var beta, fitted, residual mat.VecDense
-	must(t, beta.SolveVec(x, y))
+	must.Do(t, beta.SolveVec(x, y))
 	fitted.MulVec(x, &beta)
 	residual.SubVec(y, &fitted)
 	var gram, inverse mat.Dense
 	gram.Mul(x.T(), x)
-	must(t, inverse.Inverse(&gram))
+	must.Do(t, inverse.Inverse(&gram))
 	variance := mat.Dot(&residual, &residual) / float64(n-2)
 	for k := range p + first {
 		sd = append(sd, math.Sqrt(variance*inverse.At(k, k)))
@@ -62,9 +63,9 @@ func vanishing(t *testing.T, s model.Shape) *model.Prior {
 		scale[j*s.P+j] = 1e-9
 	}
 	theta, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 1e-9, 1e-9)
-	must(t, err)
+	must.Do(t, err)
 	covariates, err := conjugate.NewNIW(make([]float64, s.P), 1e-9, scale, float64(s.P))
-	must(t, err)
+	must.Do(t, err)
 	return &model.Prior{Theta: theta, Covariates: covariates}
 }
 
@@ -106,7 +107,7 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 			p := len(e.design.Covariates)
 			prior := vanishing(t, model.Shape{P: p, Intercept: e.design.Intercept})
 			fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: plan})
-			must(t, err)
+			must.Do(t, err)
 			d := fit.Draws(dpreg.Original)
 			want, wantSD := leastSquares(t, e)
 			for k := range want {
@@ -132,7 +133,7 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 func TestNonPrivateSaysSo(t *testing.T) {
 	e := open(t, "cirrhosis", "", nil)
 	fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	if w := fit.Summary(dpreg.Scaled, 0.9).Warnings; len(w) != 1 || !strings.Contains(w[0], "without noise") {
 		t.Errorf("warnings %q", w)
 	}

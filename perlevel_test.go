@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -29,7 +30,7 @@ func slopesByLevel(t *testing.T, n int, pr release.Privacy) (rows [][]float64, r
 		d.Covariates = append(d.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
 	}
 	d, _, err := release.LevelsFirst(d, "f")
-	must(t, err)
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(9, 7))
 	var flat []float64
 	for i := range n {
@@ -50,7 +51,7 @@ func slopesByLevel(t *testing.T, n int, pr release.Privacy) (rows [][]float64, r
 	}
 	r, err = custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", PerLevel: true,
 		Privacy: pr, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-	must(t, err)
+	must.Do(t, err)
 	return rows, r
 }
 
@@ -70,9 +71,9 @@ func TestPerLevelIsLeastSquares(t *testing.T) {
 				continue
 			}
 			model, err := r.Select(formula)
-			must(t, err)
+			must.Do(t, err)
 			f, err := dpreg.Infer(context.Background(), dpreg.One(model), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}})
-			must(t, err)
+			must.Do(t, err)
 			var x, y []float64
 			for _, row := range rows {
 				response, own := terms((row[0]+1)/2, (row[1]+1)/2, 2+2*row[2], row[3], 1+2*row[4])
@@ -96,9 +97,9 @@ func ordinary(t *testing.T, x, y []float64) (theta, se []float64) {
 	rows, response := mat.NewDense(n, p, x), mat.NewVecDense(n, y)
 	var gram, inverse mat.Dense
 	var fit, left mat.VecDense
-	must(t, fit.SolveVec(rows, response))
+	must.Do(t, fit.SolveVec(rows, response))
 	gram.Mul(rows.T(), rows)
-	must(t, inverse.Inverse(&gram))
+	must.Do(t, inverse.Inverse(&gram))
 	left.MulVec(rows, &fit)
 	left.SubVec(response, &left)
 	for k := range p {
@@ -176,11 +177,11 @@ func TestPerLevelCoverage(t *testing.T) {
 					}
 					o.Rows, o.Entropy = custody.Scaled{Name: "rows", Rows: flat}, mechanisms.Simulated(rng)
 					r, err := custody.Publish(context.Background(), o)
-					must(t, err)
+					must.Do(t, err)
 					r, err = r.Select(formula)
-					must(t, err)
+					must.Do(t, err)
 					f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(trial)}})
-					must(t, err)
+					must.Do(t, err)
 					for k, p := range f.Summary(dpreg.Original, 0.95).Parameters[:len(truth)] {
 						squares[k] += (p.Mean - truth[k]) * (p.Mean - truth[k]) / float64(*perLevelLong)
 						if p.Lower <= truth[k] && truth[k] <= p.Upper {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -104,7 +105,7 @@ func (p panel) write(t *testing.T, path string, count int, rng *rand.Rand) {
 			fmt.Fprintf(&text, "%d,%.5f,%.5f\n", i, x[t], y[t])
 		}
 	}
-	must(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text.String()), 0o600))
 }
 
 // Intervals at 90 % of slopes from releases of persons hold that slope which docs/persons.md says as
@@ -135,17 +136,17 @@ func TestPersonsCoverage(t *testing.T) {
 			p.write(t, path, count, rand.New(rand.NewPCG(61, uint64(trial))))
 			for i, c := range rules {
 				source, err := table.Find(path)
-				must(t, err)
+				must.Do(t, err)
 				o := custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 20, Neighbours: release.ReplaceOne}, Steps: 1,
 					Persons: custody.Persons{Column: "id", Rule: c.rule}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(62, uint64(trial))))}
 				if c.rule.Most > 1 {
 					o.Privacy.Neighbours = release.AddRemove
 				}
 				r, err := custody.Publish(t.Context(), o)
-				must(t, err)
+				must.Do(t, err)
 				noise[i] = 2 * r.Noise.Scale * r.Noise.Scale // of Laplace
 				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 100, Draws: 250}})
-				must(t, err)
+				must.Do(t, err)
 				slope := fit.Draws(dpreg.Original).Column(1)[0]
 				slices.Sort(slope)
 				low, high := stat.Quantile(0.05, stat.Empirical, slope, nil), stat.Quantile(0.95, stat.Empirical, slope, nil)

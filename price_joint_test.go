@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/whatif"
 )
@@ -23,7 +24,7 @@ func TestPriceJointly(t *testing.T) {
 			o.Plan = plan
 		}
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must(t, err)
+		must.Do(t, err)
 		price := fit.PriceOfPrivacy()
 		if o.Covariates != dpreg.SharedCovariates || o.Pooling == dpreg.PartialPooling {
 			if price != nil {
@@ -46,9 +47,9 @@ func TestPriceJointly(t *testing.T) {
 func TestWhatIfJointly(t *testing.T) {
 	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
-	must(t, err)
+	must.Do(t, err)
 	w, err := whatif.Of(context.Background(), fit, whatif.Options{})
-	must(t, err)
+	must.Do(t, err)
 	if len(w.Variants) != 5 || w.Variants[4].Name != "one law of all covariates" {
 		t.Errorf("%+v", w.Variants)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 )
 
@@ -18,7 +19,7 @@ func TestPriceOfPrivacy(t *testing.T) {
 	price := func(scale float64, method string) []float64 {
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(scale)), dpreg.Options{
 			Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 1000, Seed: 1}})
-		must(t, err)
+		must.Do(t, err)
 		return fit.PriceOfPrivacy()
 	}
 	for _, v := range price(1e-3, "") {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // README.md, docs/priors.md and docs/examples.md print what programs computed, and the tests here
@@ -22,7 +24,7 @@ var update = flag.Bool("update", false, "write what README.md, docs/priors.md, d
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -39,7 +41,7 @@ func printed(t *testing.T, path, from, to, got string) {
 	switch {
 	case old == got:
 	case *update:
-		must(t, os.WriteFile(path, []byte(before+from+got+to+after), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(before+from+got+to+after), 0o644))
 	default:
 		t.Errorf("%s prints what is no longer so (go test . -run Printed -update):\n%sIt is now:\n%s", path, old, got)
 	}

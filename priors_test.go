@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -30,14 +31,14 @@ const (
 func readPrior(t *testing.T, name string, d *schema.Design) *model.Prior {
 	t.Helper()
 	p, err := model.StatedPrior{File: "testdata/priors/" + name + ".json"}.For(d, "")
-	must(t, err)
+	must.Do(t, err)
 	return p
 }
 
 func readRelease(t *testing.T, path string) *release.Release {
 	t.Helper()
 	r, err := release.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -46,9 +47,9 @@ func readRelease(t *testing.T, path string) *release.Release {
 func TestPriorExamples(t *testing.T) {
 	d := &readRelease(t, sharp).Schema
 	files, err := filepath.Glob("testdata/priors/*.json")
-	must(t, err)
+	must.Do(t, err)
 	base, err := model.Normal.DefaultPrior(d)
-	must(t, err)
+	must.Do(t, err)
 	var texts []string
 	for _, path := range files {
 		texts = append(texts, read(t, path))
@@ -89,13 +90,13 @@ func TestWeakRelease(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	r, err := ssp.Publish(context.Background(), e.statistics, e.design,
 		release.Privacy{Epsilon: 0.05, Neighbours: release.ReplaceOne}, release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 0))))
-	must(t, err)
+	must.Do(t, err)
 	if *update {
-		must(t, r.WriteFile(weak))
+		must.Do(t, r.WriteFile(weak))
 	}
 	var text strings.Builder
 	_, err = r.WriteTo(&text)
-	must(t, err)
+	must.Do(t, err)
 	if text.String() != read(t, weak) {
 		t.Errorf("%s is another release (go test . -run 'Weak|Printed' -update)", weak)
 	}
@@ -105,7 +106,7 @@ func TestWeakRelease(t *testing.T) {
 func TestPrintedPriorWords(t *testing.T) {
 	r := readRelease(t, sharp)
 	prior, err := model.Normal.DefaultPrior(&r.Schema, r)
-	must(t, err)
+	must.Do(t, err)
 	generated(t, priorsPage, "words", "```text\n"+strings.Join(prior.Words(&r.Schema), "\n")+"\n```\n")
 }
 
@@ -119,19 +120,19 @@ func TestPrintedPriorEffect(t *testing.T) {
 	for _, path := range []string{sharp, weak} {
 		r := readRelease(t, path)
 		stated, err := model.Normal.DefaultPrior(&r.Schema, r)
-		must(t, err)
+		must.Do(t, err)
 		for _, text := range []string{"educ ~ normal(4000, 5000)", "sigma ~ half_t(3, 50000)"} {
 			s, err := model.ParseStatement(text)
-			must(t, err)
+			must.Do(t, err)
 			stated, err = stated.State(&r.Schema, s)
-			must(t, err)
+			must.Do(t, err)
 		}
 		for _, c := range []struct {
 			name  string
 			prior *model.Prior
 		}{{"default", nil}, {"in words", stated}} {
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Prior: c.prior})
-			must(t, err)
+			must.Do(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Fatalf("%s, %s: %s", path, c.name, reason)
 			}

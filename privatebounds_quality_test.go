@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -60,7 +61,7 @@ func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
 		}
 	}
 	exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
-	must(t, err)
+	must.Do(t, err)
 	truth := exact.Summary(dpreg.Original, 0.95).Parameters
 	public, private := make([][]posterior.Parameter, len(truth)), make([][]posterior.Parameter, len(truth))
 	for k := range *boundsReleases {
@@ -72,10 +73,10 @@ func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
 				into, r = private, raw.withinBounds(t, p, noise)
 			} else {
 				r, err = ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise)
-				must(t, err)
+				must.Do(t, err)
 			}
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
-			must(t, err)
+			must.Do(t, err)
 			for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[:len(e.design.Covariates)+1] {
 				into[j] = append(into[j], s)
 			}
@@ -100,26 +101,26 @@ func (e example) withinBounds(t *testing.T, p release.Privacy, noise *mechanisms
 	}
 	h := ssp.NewMagnitudes(len(b.Columns))
 	for _, row := range e.rows {
-		must(t, h.Add(row))
+		must.Do(t, h.Add(row))
 	}
 	enough, err := ssp.CalibrateBounds(len(b.Columns), b.Epsilon, p.Neighbours)
-	must(t, err)
+	must.Do(t, err)
 	if h.N() < enough.Rows {
 		t.Fatalf("%d rows are too few: %d are needed", h.N(), enough.Rows)
 	}
 	found, err := h.Bounds(b.Columns, b.Epsilon, p.Neighbours, noise)
-	must(t, err)
+	must.Do(t, err)
 	d, err := e.design.WithBounds(found)
-	must(t, err)
+	must.Do(t, err)
 	a, scaled := ssp.NewAccumulator(len(b.Columns)), make([]float64, len(b.Columns))
 	for _, row := range e.rows {
 		d.Frame().Scale(scaled, row)
-		must(t, a.Add(scaled))
+		must.Do(t, a.Add(scaled))
 	}
 	r, err := ssp.Publish(context.Background(), a.Statistics(), d, ssp.AfterBounds(p, b.Epsilon), release.Laplace, ssp.Exact, noise)
-	must(t, err)
+	must.Do(t, err)
 	r, err = r.WithBounds(b, p.Epsilon)
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 

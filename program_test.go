@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // heavy are modules that the main module never needs, by a part of their paths: what needs
@@ -20,9 +22,7 @@ const maxProgram = 44_000_000
 // nothing needs cgo is a part of TestArchitecture.
 func TestModules(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "all").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	modules := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(modules) < 10 {
 		t.Errorf("go list saw %d modules only", len(modules))
@@ -65,9 +65,7 @@ func built(t *testing.T) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if info.Size() > maxProgram {
 		t.Errorf("dpreg has %d bytes, more than %d: go tool nm -size -sort size tells of what", info.Size(), maxProgram)
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 const goRun = "go run ./cmd/dpreg "
@@ -44,7 +46,7 @@ func stdout(t *testing.T, name string, args ...string) string {
 	if errors.As(err, &exit) && exit.ExitCode() != 4 {
 		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
 	} else if !errors.As(err, &exit) {
-		must(t, err)
+		must.Do(t, err)
 	}
 	return string(out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -21,7 +22,7 @@ import (
 func (e example) releaseOnce(t *testing.T, p release.Privacy, seed uint64) dpreg.Custodian {
 	t.Helper()
 	r, err := ssp.Publish(context.Background(), e.statistics, e.design, p, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(seed, 0)))
-	must(t, err)
+	must.Do(t, err)
 	return dpreg.Custodian{Name: fmt.Sprintf("release%d.json", seed), Release: r}
 }
 
@@ -35,14 +36,14 @@ func TestSameRows(t *testing.T) {
 	}
 	o := dpreg.Options{Method: "mcmc-exact", SameRows: true, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: testsize.Of(800, 3000), Seed: 1}}
 	fit, err := dpreg.Infer(context.Background(), both, o)
-	must(t, err)
+	must.Do(t, err)
 	want := fit.Draws(dpreg.Scaled)
 	if total := fit.TotalPrivacy(); fit.N != e.statistics.N || total.Epsilon != 13 {
 		t.Errorf("n = %d of %d, epsilon %g in all", fit.N, e.statistics.N, total.Epsilon)
 	}
 	o.Method = "mcmc-ind"
 	other, err := dpreg.Infer(context.Background(), both, o)
-	must(t, err)
+	must.Do(t, err)
 	scores(t, other.Draws(dpreg.Scaled), want, func(name string, zMean, zSD, _, _ float64) {
 		if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 			t.Errorf("%s: means %.1f Monte Carlo errors apart, sds %.1f", name, zMean, zSD)
@@ -76,7 +77,7 @@ func TestSameRows(t *testing.T) {
 func TestLookAlike(t *testing.T) {
 	alike := func(custodians []dpreg.Custodian) bool {
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "naive", Plan: brief(1)})
-		must(t, err)
+		must.Do(t, err)
 		return strings.Contains(strings.Join(fit.Summary(dpreg.Original, 0.9).Warnings, ""), "--same-rows")
 	}
 	e := open(t, "pums10000", "income ~ educ + age", nil)

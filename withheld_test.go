@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 )
@@ -16,7 +17,7 @@ func TestInferWithheld(t *testing.T) {
 		"schema":{"response":{"name":"y","lower":-1,"upper":1},"covariates":[{"name":"u","lower":-1,"upper":1},{"name":"v","lower":-1,"upper":1}],"intercept":false},
 		"n":200,"noise":{"kind":"gaussian","scale":3},
 		"statistics":{"sum_x":[1,5],"sum_xx":[[60,10],[10,50]],"sum_y":3,"sum_xy":[24,-8],"sum_yy":null},"withheld":["yy"]}`))
-	must(t, err)
+	must.Do(t, err)
 	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}
 	names := []string{dpreg.Auto}
 	for _, m := range dpreg.Methods() {
@@ -36,7 +37,7 @@ func TestInferWithheld(t *testing.T) {
 		t.Errorf("two: %v", err)
 	}
 	sub, err := r.Select("u ~ v - 1")
-	must(t, err)
+	must.Do(t, err)
 	if fit, err := dpreg.Infer(t.Context(), dpreg.One(sub), dpreg.Options{Plan: plan}); err != nil || fit.Method != "mcmc-exact" {
 		t.Errorf("a sub-model without y: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -24,9 +25,7 @@ func two(t *testing.T, rows ...[]float64) *Posterior {
 		{Name: "x", Lower: 0, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}},
 		{Name: "b b", Type: "boolean", Lower: 0, Upper: 1}, {Name: "y", Lower: -1, Upper: 9}}}
 	d, err := s.Design("y ~ x + g + `b b`")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l := model.Layout{Shape: model.Shape{P: 3, Intercept: true}, Covariates: true, Latent: []bool{false}}
 	draws := &posterior.Draws{Names: model.Names(l.Shown(true)), Chains: [][]float64{nil, nil}}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -80,9 +79,7 @@ func TestExpressions(t *testing.T) {
 // Probabilities are shares of the draws, with the error that so many have.
 func TestProbabilities(t *testing.T) {
 	a, err := two(t).Ask(0.9, "x > 2", "gv < x", "1 < x < 3", "sigma > 1", "0 > sigma")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, want := range []float64{0.5, 0.9632, 0.6827, 1, 0} {
 		got := *a.Answers[i].Probability
 		if sd := math.Sqrt(want * (1 - want) / 2000); math.Abs(got-want) > 4.5*sd { // a false alarm in 150,000
@@ -184,9 +181,7 @@ func TestNoEvidence(t *testing.T) {
 // Without a question those of Usual are answered, and files of answers have no holes.
 func TestUsual(t *testing.T) {
 	a, err := two(t).Ask(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := len(a.Answers); got != 1+3+4+4+6 {
 		t.Errorf("%d answers", got)
 	}

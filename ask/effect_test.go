@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -18,9 +19,7 @@ func one(t *testing.T, formula string, family model.Family, theta, mu []float64)
 		{Name: "x", Lower: 0, Upper: 4}, {Name: "z", Lower: 1, Upper: 5}, {Name: "g", Type: "string", Levels: []string{"u", "v", "w"}},
 		{Name: "b", Type: "boolean", Lower: 0, Upper: 1}, {Name: "y", Lower: 0, Upper: 1}}}
 	d, err := s.Design(formula)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l := model.Layout{Shape: model.Shape{P: len(d.Covariates), Intercept: d.Intercept}, Covariates: true, Latent: []bool{false}}
 	draws := &posterior.Draws{Names: model.Names(l.Shown(true)), Chains: [][]float64{nil}}
 	row := make([]float64, len(draws.Names))

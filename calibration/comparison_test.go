@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 
 	"gonum.org/v1/gonum/diff/fd"
@@ -40,9 +41,7 @@ func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
 			}
 		}
 	}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := comparing(methods...)
 	d.Ns, d.Ps, d.Data, d.X = nil, nil, Split, ""
 	d.Population = &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(2), Rows: rows.Len(), Digest: rows.Digest(), Test: 0.25}
@@ -52,13 +51,9 @@ func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
 func compared(t *testing.T, d *Design, rows *Rows, o Options) (*Study, []*Trial) {
 	t.Helper()
 	s, err := d.Study(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	trials, err := s.Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s, trials
 }
 
@@ -108,9 +103,7 @@ func (k keeper) infer(ctx context.Context, e *example, noise *mechanisms.Entropy
 func TestMethodsSeeTheSameRows(t *testing.T) {
 	d, rows := ofTable(t, 20, "naive", "mcmc-exact")
 	s, err := d.Study(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got, test [2][]float64
 	for i := range s.Cells {
 		s.Cells[i].Subject.(*comparison).method = keeper{shrunk{1}, &got[i], &test[i]}
@@ -216,13 +209,9 @@ func onALine(t *testing.T, intercept bool) *example {
 	}
 	d.Population.Columns, d.Population.Digest = *columns, rows.Digest()
 	s, err := d.Study(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	e, err := s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 
@@ -234,9 +223,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 		e := onALine(t, intercept)
 		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget: budget}} {
 			f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			// The prior, and values rounded to 2⁻²⁰, move coefficients by less than 1e-3.
 			if distance := rms(f.theta, e.exact.mean); distance > 1e-3 {
 				t.Errorf("%s, intercept %t: %v, exactly %v", name, intercept, f.theta, e.exact.mean)
@@ -247,9 +234,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 	m := newDPVI(model.Normal, e.statistics.N, release.Privacy{Epsilon: 100, Delta: 0.1, Neighbours: release.ReplaceOne})
 	m.rate = 1 // no time for the accountant
 	f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if distance := rms(f.theta, e.exact.mean); distance > 0.02 || f.epsilon > 100 {
 		t.Errorf("%v, exactly %v; ε = %v", f.theta, e.exact.mean, f.epsilon)
 	}
@@ -372,9 +357,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 		study.Cells = append(study.Cells, Cell{Setting: Setting{Method: name}, Subject: s})
 	}
 	trials, err := study.Run(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range study.Compare(trials).Cells {
 		covered := c.Get(MeasureCoverage).Mean
 		if right := math.Abs(covered-ComparisonLevel) < 5*0.0245; right != (c.Method == "right") {
@@ -414,14 +397,10 @@ func TestCompare(t *testing.T) {
 // No two columns of a file have one name.
 func TestHeadersDiffer(t *testing.T) {
 	var b bytes.Buffer
-	if err := new(Comparison).WriteCSV(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, new(Comparison).WriteCSV(&b))
 	summary := strings.Split(strings.TrimSpace(b.String()), ",")
 	b.Reset()
-	if err := (&Study{Compares: true}).WriteTrials(&b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (&Study{Compares: true}).WriteTrials(&b, nil))
 	for _, header := range [][]string{summary, strings.Split(strings.TrimSpace(b.String()), ",")} {
 		for i, name := range header {
 			if slices.Contains(header[:i], name) {

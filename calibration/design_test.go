@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 )
@@ -35,9 +36,7 @@ func TestDesignText(t *testing.T) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
 		}
 		s, err := d.Study(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := s.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -57,9 +56,7 @@ func TestFingerprints(t *testing.T) {
 		"bdcfe8fd02e338333f0710c782d1989618f2f364f6616ed5f8d479a05fd0d9f3": `{"format":"dpreg-compare/2","data":"split","epsilon":[1,3],"delta":0.000001,"population":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"age","lower":0,"upper":100},{"name":"educ","lower":1,"upper":16}],"intercept":true},"missing":"error","rows":1000,"digest":"ad5ffe3eccb62884a2ae757e694efee948c9ed99efe84467efaa3551538b8024","test":0.2},"prior":"box","arms":[{"method":"naive","chains":2,"warmup":1000,"ess":400},{"method":"dp-pvi","chains":2,"warmup":1000,"ess":400},{"method":"gibbs-ss-noisy","chains":2,"warmup":1000,"ess":400}],"trials":3,"seed":0,"clients":10}`,
 	} {
 		d, err := ReadDesign([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, d.Text()); err != nil || compact.String() != text {
 			t.Errorf("%v: %s, read from %s", err, &compact, text)
@@ -143,9 +140,7 @@ func TestEveryMethodRuns(t *testing.T) {
 			a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, Ranked, 0
 		}
 		s, err := d.Study(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, x := range run(t, s, Options{}) {
 			if (x.Clamped > 0) != (data == Clamped) {
 				t.Errorf("%s rows: a share of %v is clamped", data, x.Clamped)
@@ -165,9 +160,7 @@ func TestModelClamping(t *testing.T) {
 	d.Data, d.Ns, d.Trials = Clamped, []int64{20}, 2
 	d.Arms = []Arm{{Method: individuals, Sensitivity: ExactSensitivity, Chains: 1, Warmup: 100, Draws: Ranked, ModelClamping: true}}
 	s, err := d.Study(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if trials := run(t, s, Options{}); !s.Uniform || trials[0].Error != "" || s.Cells[0].Method != "mcmc-ind (clamping)" {
 		t.Errorf("%+v, %+v", s.Cells[0].Setting, trials[0])
 	}
@@ -189,14 +182,10 @@ func TestSensitivities(t *testing.T) {
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
 		sums, err := f.summing(false).sum(rows.next, 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		f.prior = model.BoxPrior(shape)
 		fit, err := f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r := fit.Custodians[0].Release
 		if !r.Simulated {
 			t.Error("the release is not marked simulated")
@@ -211,9 +200,7 @@ func TestSensitivities(t *testing.T) {
 // The data of Figure 4 are those of the file.
 func TestCirrhosis(t *testing.T) {
 	f, err := os.Open("../testdata/cirrhosis.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) != len(cirrhosis)+1 {
@@ -232,17 +219,13 @@ func TestCirrhosis(t *testing.T) {
 func TestWrite(t *testing.T) {
 	d := small()
 	s, err := d.Study(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	trials := run(t, s, Options{})
 	trials[0] = &Trial{Error: "refused"}
 	var results, timing, summary bytes.Buffer
 	sum := s.Summarise(trials)
 	for _, err := range []error{s.WriteTrials(&results, trials), s.WriteTiming(&timing, trials), sum.WriteCSV(&summary)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for name, c := range map[string]struct {
 		file *bytes.Buffer

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 
 	"github.com/dpreg/dpreg"
@@ -47,9 +48,7 @@ func TestFindsWrongNoiseScale(t *testing.T) {
 	testsize.Planted(t)
 	subject := func(tamper func(*release.Release)) Subject {
 		prior, err := paperPrior(model.Shape{P: 1, Intercept: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		arm := Arm{Method: "gibbs-ss-update", Kernel: "exact", Sensitivity: ExactSensitivity, Chains: 1, Warmup: 200, Draws: 400}
 		return &regression{n: 1000, x: NormalX, fitter: fitter{arm: arm, columns: dpreg.UnitDesign(1), prior: prior,
 			privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, tamper: tamper}}

@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // interrupted runs a study with a journal and stops it after some trials.
 func interrupted(t *testing.T, name string, s *Study, shard Shard, after int) {
 	t.Helper()
 	j, r, err := OpenJournal(name, s, shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	enough := errors.New("enough")
 	_, err = s.Run(context.Background(), Options{Shard: shard, Done: r.Trials, Keep: func(x *Trial) error {
 		if after--; after < 0 {
@@ -25,9 +25,7 @@ func interrupted(t *testing.T, name string, s *Study, shard Shard, after int) {
 		}
 		return j.Keep(x)
 	}})
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, j.Close())
 	if err != nil && err != enough {
 		t.Fatal(err)
 	}
@@ -37,9 +35,7 @@ func interrupted(t *testing.T, name string, s *Study, shard Shard, after int) {
 func completed(t *testing.T, name string, s *Study, shard Shard) []*Trial {
 	t.Helper()
 	j, r, err := OpenJournal(name, s, shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer j.Close()
 	return run(t, s, Options{Shard: shard, Done: r.Trials, Keep: j.Keep})
 }
@@ -52,14 +48,10 @@ func TestResume(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	interrupted(t, name, s, Shard{}, 9)
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for _, cut := range []int{0, 5, 8, 9, 30, bytes.IndexByte(whole, '\n'), last, last + 1, last + 40, len(whole) - 1, len(whole)} {
-		if err := os.WriteFile(name, whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, whole[:cut], 0o644))
 		interrupted(t, name, s, Shard{}, 2)
 		if got := written(t, s, completed(t, name, s, Shard{})); got != want {
 			t.Errorf("cut at %d of %d: other results", cut, len(whole))
@@ -76,9 +68,7 @@ func TestJournalRefuses(t *testing.T) {
 	name := filepath.Join(dir, "journal")
 	interrupted(t, name, s, Shard{1, 2}, 4)
 	good, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other := toyStudy(5)
 	other.Seed++
 	lines := bytes.SplitAfter(good, []byte("\n"))
@@ -97,9 +87,7 @@ func TestJournalRefuses(t *testing.T) {
 		"begin anew":                       {[]byte("0123abcd Dear"), s, Shard{1, 2}},
 		"journal:3: the line is damaged: ": {bytes.Join([][]byte{lines[0], lines[1], lines[2][:20], lines[3], lines[4]}, nil), s, Shard{1, 2}},
 	} {
-		if err := os.WriteFile(name, c.text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, c.text, 0o644))
 		_, _, err := OpenJournal(name, c.study, c.shard)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
@@ -137,17 +125,13 @@ func TestFullDisk(t *testing.T) {
 	s := toyStudy(20)
 	disk := &full{room: 1000}
 	j := &Journal{file: disk, name: "study/journal"}
-	if err := j.line(journalHead{JournalFormat, s.Fingerprint(), "1/1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, j.line(journalHead{JournalFormat, s.Fingerprint(), "1/1"}))
 	_, err := s.Run(context.Background(), Options{Keep: j.Keep})
 	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "study/journal; make room") {
 		t.Errorf("%v", err)
 	}
 	name := filepath.Join(t.TempDir(), "journal")
-	if err := os.WriteFile(name, disk.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, disk.Bytes(), 0o644))
 	if r, err := ReadJournal(name, s); err != nil || !r.Cut || len(r.Trials) < 2 {
 		t.Errorf("%v, %+v", err, r)
 	}
@@ -160,18 +144,12 @@ func TestFullDisk(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	s, name := toyStudy(10), filepath.Join(t.TempDir(), "journal")
 	a, _, err := OpenJournal(name, s, Shard{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, _, err := OpenJournal(name, s, Shard{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	all := run(t, s, Options{})
 	for i, x := range all {
-		if err := errors.Join(a.Keep(x), b.Keep(all[len(all)-1-i])); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(a.Keep(x), b.Keep(all[len(all)-1-i])))
 	}
 	r, err := ReadJournal(name, s)
 	if err != nil || len(r.Trials) != len(all) {
@@ -188,9 +166,7 @@ func TestMerge(t *testing.T) {
 		name := filepath.Join(dir, fmt.Sprint(i))
 		completed(t, name, s, Shard{i + 1, 3})
 		r, err := ReadJournal(name, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		parts = append(parts, r)
 	}
 	all, err := Merge(s, []*Recorded{parts[2], parts[0], parts[1]})
@@ -221,16 +197,12 @@ func TestMerge(t *testing.T) {
 func FuzzJournal(f *testing.F) {
 	s, name := toyStudy(3), filepath.Join(f.TempDir(), "journal")
 	j, _, err := OpenJournal(name, s, Shard{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	if _, err := s.Run(context.Background(), Options{Keep: j.Keep}); err != nil {
 		f.Fatal(err)
 	}
 	good, err := os.ReadFile(name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Add(good)
 	f.Add(good[:100])
 	f.Add([]byte("\n\n"))

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -30,9 +31,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 			}
 		}
 	}, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: testsize.Of(10, 60),
 		Population: &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(1), Rows: rows.Len(), Digest: rows.Digest()},
 		Arms:       PopulationArms([]string{PopulationMethod}, nil, []string{ExactSensitivity})}
@@ -45,9 +44,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 func populationSummary(t *testing.T, d *Design, rows *Rows) *Summary {
 	t.Helper()
 	s, err := d.Study(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s.Summarise(run(t, s, Options{}))
 }
 
@@ -127,9 +124,7 @@ func TestLeastSquares(t *testing.T) {
 			}
 			x, y = append(x, row[0], row[2]), append(y, row[3])
 			frame.Scale(row, row)
-			if err := sums.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, sums.Add(row))
 		}
 		theta, se := OrdinaryLeastSquares(sums.Statistics(), d)
 		q := len(x) / n
@@ -139,16 +134,12 @@ func TestLeastSquares(t *testing.T) {
 		theta, se = append(theta[:q-1:q-1], theta[q]), append(se[:q-1:q-1], se[q])
 		var want, residual mat.VecDense
 		design := mat.NewDense(n, q, x)
-		if err := want.SolveVec(design, mat.NewVecDense(n, y)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, want.SolveVec(design, mat.NewVecDense(n, y)))
 		residual.MulVec(design, &want)
 		residual.SubVec(mat.NewVecDense(n, y), &residual)
 		var gram, inverse mat.Dense
 		gram.Mul(design.T(), design)
-		if err := inverse.Inverse(&gram); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inverse.Inverse(&gram))
 		for j := range q {
 			sd := math.Sqrt(mat.Dot(&residual, &residual) / float64(n-q) * inverse.At(j, j))
 			if math.Abs(theta[j]-want.AtVec(j)) > 1e-8*math.Abs(want.AtVec(j)) || math.Abs(se[j]-sd) > 1e-8*sd {

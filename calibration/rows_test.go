@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -33,9 +34,7 @@ func TestRows(t *testing.T) {
 	moments.Expect(want, n)
 	for _, law := range []XLaw{NormalX, BinaryX, SkewedX} {
 		r, err := newRows(params, shape, law, rand.New(rand.NewPCG(1, 2)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sums, squares, v, one := make([]float64, len(want)), make([]float64, len(want)), make([]float64, 3), make([]float64, len(want))
 		for range n {
 			r.next(v)
@@ -67,9 +66,7 @@ func TestTruthsFollowThePrior(t *testing.T) {
 	squares, below := 0.0, 0.0
 	for range trials {
 		rows, err := simulate(&fitter{columns: dpreg.UnitDesign(shape.P), prior: prior}, NormalX, 1, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		slope := rows.params.Theta[1]
 		squares += slope * slope * prior.Theta.Precision[3] / trials
 		below += indicator(rows.params.Sigma2 < scale*scale*median*median) / trials
@@ -109,13 +106,9 @@ func TestSum(t *testing.T) {
 	params.Theta[0] = 0.9
 	sum := func(clamp bool) *summed {
 		r, err := newRows(params, shape, NormalX, rand.New(rand.NewPCG(3, 3)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := summing{3, clamp, true, true}.sum(r.next, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		kept := make([]float64, len(s.statistics.Vector()))
 		for row := range slices.Chunk(s.rows, 3) {
 			AddSums(kept, row)

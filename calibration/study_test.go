@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -36,9 +37,7 @@ func toyStudy(trials int) *Study {
 func run(t *testing.T, s *Study, o Options) []*Trial {
 	t.Helper()
 	trials, err := s.Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return trials
 }
 
@@ -47,9 +46,7 @@ func written(t *testing.T, s *Study, trials []*Trial) string {
 	t.Helper()
 	var b bytes.Buffer
 	sum := s.Results(trials)
-	if err := errors.Join(s.WriteTrials(&b, trials), sum.WriteCSV(&b), sum.WriteJSON(&b)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.WriteTrials(&b, trials), sum.WriteCSV(&b), sum.WriteJSON(&b)))
 	return b.String()
 }
 

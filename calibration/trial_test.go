@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -34,9 +35,7 @@ func TestScore(t *testing.T) {
 		{250.75, 0.25, 32, [4]bool{true, true, true, true}},
 	} {
 		trial, err := score(&Sample{Names: []string{"a"}, Truth: []float64{c.truth}, Draws: ladder(1000)}, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := trial.Scores[0]
 		if got.U != c.u || math.Abs(float64(got.Rank-c.rank)) > 1 || got.Hits != c.hits || trial.Draws != 1000 {
 			t.Errorf("%v: %+v", c.truth, got)

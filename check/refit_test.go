@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -33,30 +34,20 @@ func TestReplicatesAreRead(t *testing.T) {
 		}
 		r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d, ByLevel: factor, Steps: 3,
 			Privacy: release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		f, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "mcmc-exact", Plan: mcmc.Plan{Chains: 1, Warmup: 150, Draws: 4, Seed: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		draws, _, err := drawsOf(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		made, err := newCheckers(f.Custodians, f.Family, f.Kurtosis())
 		if err != nil || !made.given(draws[0]) {
 			t.Fatal(err)
 		}
 		made.draw(mcmc.Stream(1, 1))
 		again, err := simulated(f, draws[0], mcmc.Stream(1, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		read, err := newCheckers(again, f.Family, f.Kurtosis())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !(r.Frame.Lost > 1) {
 			t.Errorf("clipping took %v", r.Frame.Lost)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -35,8 +36,8 @@ func TestPublishWithinBounds(t *testing.T) {
 		p := release.Privacy{Epsilon: 2, Neighbours: nb}
 		r, err := custody.Publish(t.Context(), custody.Order{NoLedger: true, Rows: source, Design: noBounds, Privacy: p,
 			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25}, StatedRows: stated})
-		must(t, err)
-		must(t, r.Validate())
+		must.Do(t, err)
+		must.Do(t, r.Validate())
 		b := release.Bounds{Method: release.AutoBounds, Epsilon: 0.5, Columns: []string{"y"}}
 		if !reflect.DeepEqual(*r.Bounds, b) || *r.Privacy != p || r.Noise.Scale < r.Noise.Sensitivity/1.5 {
 			t.Errorf("%+v, %+v, %+v", r.Bounds, r.Privacy, r.Noise)

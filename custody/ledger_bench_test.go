@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/signature"
@@ -31,12 +32,8 @@ func BenchmarkLedgerAndSigning(b *testing.B) {
 				b.Fatal(err)
 			}
 			key, err := signature.ReadKey(secret)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(1, 2), Filter: ledger.Auto}); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
+			must.Do(b, ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(1, 2), Filter: ledger.Auto}))
 			source := rows(b, "0.5,0.25", "-0.25,0.75")
 			rng := rand.New(rand.NewPCG(1, 2))
 			publish := func(o custody.Order, name string) time.Duration {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -29,9 +30,9 @@ func grouped(t *testing.T, last ...string) custody.Order {
 	}
 	d := groupedDesign(t, "y ~ x + g")
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte(strings.Join(append(lines, last...), "\n")+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(append(lines, last...), "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
-	must(t, err)
+	must.Do(t, err)
 	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
 }
 
@@ -41,7 +42,7 @@ func groupedDesign(t *testing.T, formula string) *schema.Design {
 		{Name: "g", Type: "string", Levels: []string{"a", "b", "c", "d"}}, {Name: "t", Type: "boolean", Upper: 1},
 		{Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
 	d, err := s.Design(formula)
-	must(t, err)
+	must.Do(t, err)
 	return d
 }
 
@@ -58,7 +59,7 @@ func TestByLevelAttacked(t *testing.T) {
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(uint64(i), 5)))
 		for range trials {
 			r, err := custody.Publish(context.Background(), o)
-			must(t, err)
+			must.Do(t, err)
 			l := r.Levels
 			// counts, Σx and Σy of a against d, Σxy: the signs of the difference, truth of the others at the middle
 			if l.Counts[0]-20.5 > 0 && l.Counts[3]-0.5 < 0 && l.Sums[3][0]-0.5 < 0 {
@@ -86,7 +87,7 @@ func TestByLevelAttackedAddRemove(t *testing.T) {
 		squares := 0.0
 		for range trials {
 			r, err := custody.Publish(context.Background(), o)
-			must(t, err)
+			must.Do(t, err)
 			if z := r.Measured(); z[0] > 20.5 && z[4] > 8.8 && z[5] > 8.5 && z[12] > 15.8 && z[13] > 11.4 && z[14] > 12.5 {
 				above[i]++
 			}
@@ -122,7 +123,7 @@ func TestPerLevelAttacked(t *testing.T) {
 			o.PerLevel, o.Privacy.Neighbours, o.Entropy = true, nb, mechanisms.Simulated(rand.New(rand.NewPCG(uint64(i), 7)))
 			o.Privacy.Epsilon = 1e9
 			r, err := custody.Publish(context.Background(), o)
-			must(t, err)
+			must.Do(t, err)
 			truths[i] = r.Measured()
 		}
 		o := grouped(t, last[0])
@@ -130,7 +131,7 @@ func TestPerLevelAttacked(t *testing.T) {
 		off := 0.0
 		for range trials {
 			r, err := custody.Publish(context.Background(), o)
-			must(t, err)
+			must.Do(t, err)
 			for j, z := range r.Measured() {
 				off += math.Abs(z-truths[0][j]) / float64(trials*len(truths[0]))
 			}
@@ -158,9 +159,9 @@ func TestByLevelInSteps(t *testing.T) {
 	}
 	few := grouped(t, "a,0,1,1")
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
-	must(t, err)
+	must.Do(t, err)
 	for _, privacy := range []release.Privacy{{Epsilon: 1, Neighbours: release.ReplaceOne}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne},
 		{Epsilon: 1, Neighbours: release.AddRemove}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}} {
 		o, delta, replaced := few, privacy.Delta, privacy.Neighbours == release.ReplaceOne
@@ -171,9 +172,9 @@ func TestByLevelInSteps(t *testing.T) {
 		o.Design = groupedDesign(t, "y ~ x + g + t")
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
 		_, err := custody.Publish(t.Context(), o)
-		must(t, err)
+		must.Do(t, err)
 		r, err := release.ReadFile(o.Path)
-		must(t, err)
+		must.Do(t, err)
 		if len(r.Looks()) != 3 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
 			t.Fatalf("%+v: %d looks, levels %+v", privacy, len(r.Looks()), r.Levels)
 		}
@@ -182,7 +183,7 @@ func TestByLevelInSteps(t *testing.T) {
 		ofLevels, inHistogram, ofProducts, ofLook := 2*math.Hypot(f.Weight, f.Radius), 2.0, math.Sqrt2*f.Radius*f.Radius, math.Sqrt2
 		if delta > 0 {
 			sigma, err := accounting.Sigma(1, delta, 1)
-			must(t, err)
+			must.Do(t, err)
 			add, whole = func(sensitivity, scale float64) { spent += sensitivity * sensitivity / (scale * scale) }, 1/(sigma*sigma)
 			ofLevels, inHistogram = math.Sqrt(2*max(f.Weight*f.Weight+f.Radius*f.Radius, 2*f.Radius*f.Radius)), math.Sqrt2
 		}
@@ -256,12 +257,12 @@ func TestByResponse(t *testing.T) {
 			o.Design, o.ByLevel, o.Steps, o.Path = groupedDesign(t, formula), "t", steps, path
 			o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 7)))
 			s, err := custody.Settle(o)
-			must(t, err)
+			must.Do(t, err)
 			return s
 		}
 		published := func(formula, path string) *release.Release {
 			r, err := settled(formula, path).Publish(t.Context())
-			must(t, err)
+			must.Do(t, err)
 			return r
 		}
 		response, covariate := published("t ~ x + y", path), published("y ~ t + x", "")
@@ -281,16 +282,16 @@ func TestByResponse(t *testing.T) {
 			}
 		}
 		line, err := response.Select("y ~ t + x")
-		must(t, err)
+		must.Do(t, err)
 		same(line, covariate)
 		back, err := covariate.Select("t ~ x + y")
-		must(t, err)
+		must.Do(t, err)
 		same(back, response)
 		if err := settled("t ~ x + y", "").Differs(covariate); err == nil || steps > 1 != (response.Frame != nil) {
 			t.Error("a release of another response is taken for the one that is ordered")
 		}
 		response.Simulated, covariate.Simulated = false, false
-		must(t, settled("t ~ x + y", "").Differs(response))
+		must.Do(t, settled("t ~ x + y", "").Differs(response))
 		if formula := settled("t ~ x + y", "").Selects(covariate); formula != "t ~ x + y" {
 			t.Errorf("it is answered by %q", formula)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 )
@@ -25,10 +26,10 @@ func newLedgerOf(t *testing.T, path string, nb release.Neighbours) error {
 func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), path)
-	must(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	h, err := l.History(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	return h.Entries
 }
 
@@ -36,12 +37,12 @@ func charges(t *testing.T, path string) []ledger.Entry {
 // is an older copy.
 func TestRunGoesOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
-	must(t, newLedger(t, path))
+	must.Do(t, newLedger(t, path))
 	run := ledger.Charge{Epsilon: big.NewRat(1, 2), Delta: big.NewRat(1, 1000), Noise: ledger.Sampled, Sensitivity: 0.1, Scale: 1, Neighbours: string(release.ReplaceOne), Release: "run"}
 	payment := func(cost ...ledger.Charge) *custody.Payment {
 		t.Helper()
 		p, err := custody.NewPayment(t.Context(), func(string) {}, custody.Account{Path: path}, string(release.ReplaceOne), cost...)
-		must(t, err)
+		must.Do(t, err)
 		return p
 	}
 	refused := func(err error, says string) {
@@ -51,9 +52,9 @@ func TestRunGoesOn(t *testing.T) {
 		}
 	}
 	first := payment(run)
-	must(t, first.Pay(t.Context(), nil))
-	must(t, first.Answer(t.Context(), 1, []float64{1, 2}))
-	must(t, first.Answer(t.Context(), 2, []float64{1, 2}))
+	must.Do(t, first.Pay(t.Context(), nil))
+	must.Do(t, first.Answer(t.Context(), 1, []float64{1, 2}))
+	must.Do(t, first.Answer(t.Context(), 2, []float64{1, 2}))
 	first.Finish(t.Context(), false)
 
 	again := payment()
@@ -63,12 +64,12 @@ func TestRunGoesOn(t *testing.T) {
 		t.Errorf("%v, error %v", stands, err)
 	}
 	stands, err := again.Stands(t.Context(), "run", 2, again.Marks())
-	if must(t, err); !stands {
+	if must.Do(t, err); !stands {
 		t.Error("the charge does not stand")
 	}
-	must(t, again.Answer(t.Context(), 2, []float64{1, 2}))
+	must.Do(t, again.Answer(t.Context(), 2, []float64{1, 2}))
 	refused(again.Answer(t.Context(), 2, []float64{2, 1}), "another answer to round 2")
-	must(t, again.Answer(t.Context(), 3, []float64{2, 1}))
+	must.Do(t, again.Answer(t.Context(), 3, []float64{2, 1}))
 	again.Finish(t.Context(), true)
 	if all := charges(t, path); len(all) != 1 || !all[0].Written {
 		t.Errorf("%+v", all)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/cputime"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
@@ -30,7 +31,7 @@ func BenchmarkPersons(b *testing.B) {
 	for _, order := range []string{"together", "anywhere"} {
 		path := filepath.Join(b.TempDir(), "rows.csv")
 		file, err := os.Create(path)
-		must(b, err)
+		must.Do(b, err)
 		out, rng := bufio.NewWriterSize(file, 1<<20), rand.New(rand.NewPCG(1, 2))
 		out.WriteString("id,x,y\n")
 		for i := range rows {
@@ -40,8 +41,8 @@ func BenchmarkPersons(b *testing.B) {
 			}
 			fmt.Fprintf(out, "p%d,%.3f,%.3f\n", person, 2*rng.Float64()-1, 2*rng.Float64()-1)
 		}
-		must(b, out.Flush())
-		must(b, file.Close())
+		must.Do(b, out.Flush())
+		must.Do(b, file.Close())
 		plain := 0.
 		for _, rule := range []persons.Rule{{}, {Kind: persons.Mean}, {Kind: persons.Weight}, {Kind: persons.Rows, Most: 1}, {Kind: persons.Rows, Most: 4}} {
 			o := custody.Order{Design: twoColumns, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
@@ -55,13 +56,13 @@ func BenchmarkPersons(b *testing.B) {
 				used, peak := math.Inf(1), 0.
 				for b.Loop() {
 					source, err := table.Find(path)
-					must(b, err)
+					must.Do(b, err)
 					o.Rows, o.Entropy = custody.Files{Source: source}, mechanisms.Simulated(rand.New(rand.NewPCG(3, 4)))
 					debug.FreeOSMemory()
 					os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // of Linux: the peak begins anew
 					began := cputime.Used()
 					_, err = custody.Publish(b.Context(), o)
-					must(b, err)
+					must.Do(b, err)
 					used, peak = min(used, (cputime.Used()-began).Seconds()), max(peak, megabytes())
 				}
 				if rule.Kind == "" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
@@ -23,9 +24,9 @@ import (
 func ofPersons(t *testing.T, lines []string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte("id,x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("id,x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
-	must(t, err)
+	must.Do(t, err)
 	return custody.Files{Source: source}
 }
 
@@ -46,7 +47,7 @@ func simulated(t *testing.T, lines []string, rule persons.Rule, p release.Privac
 		Rows: ofPersons(t, lines), Design: twoColumns, Privacy: p, Steps: steps, StatedRows: map[bool]int64{true: 500}[steps > 1 && p.Neighbours == release.AddRemove],
 		Persons: custody.Persons{Column: "id", Rule: rule}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(11, 12))),
 	})
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -204,9 +205,9 @@ func TestPersonsClaims(t *testing.T) {
 			o.StatedRows = 500
 		}
 		r, err := custody.Publish(t.Context(), o)
-		must(t, err)
+		must.Do(t, err)
 		written, err := release.ReadFile(o.Path)
-		must(t, err)
+		must.Do(t, err)
 		if written.Persons == nil || *written.Persons != *r.Persons || *written.Privacy != c.p || strings.Contains(fmt.Sprint(written.Schema), "id") {
 			t.Errorf("%+v: %+v", c, written)
 		}
@@ -232,7 +233,7 @@ func TestPersonsClaims(t *testing.T) {
 			"another rule":     func(r *release.Release) { r.Persons.Rows = release.PersonMean },
 		} {
 			forged, err := release.ReadFile(o.Path)
-			must(t, err)
+			must.Do(t, err)
 			change(forged)
 			if forged.Validate() == nil {
 				t.Errorf("%+v: %s is believed", c, name)

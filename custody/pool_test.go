@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
@@ -40,16 +41,16 @@ func agreed(t *testing.T, custodians int, terms custody.Session) *pool {
 	s := &pool{dir: t.TempDir()}
 	var members []custody.Member
 	for i := range custodians {
-		must(t, custody.NewMember(fmt.Sprint("c", i), s.at(i, "key"), s.at(i, "member")))
+		must.Do(t, custody.NewMember(fmt.Sprint("c", i), s.at(i, "key"), s.at(i, "member")))
 		m, err := custody.ReadMember(s.at(i, "member"))
-		must(t, err)
+		must.Do(t, err)
 		k, err := custody.ReadMemberKey(s.at(i, "key"))
-		must(t, err)
+		must.Do(t, err)
 		members, s.keys = append(members, m), append(s.keys, k)
 	}
 	var err error
 	s.Session, err = custody.NewSession(members, terms)
-	must(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -80,7 +81,7 @@ func linesOf(i int) (lines []string) {
 
 func (s *pool) share(t *testing.T, i int, lines []string) {
 	t.Helper()
-	must(t, s.Share(t.Context(), custody.Order{Rows: rows(t, lines...), Path: s.at(i, "shares"), Entropy: noiseOf(i)}, s.keys[i]))
+	must.Do(t, s.Share(t.Context(), custody.Order{Rows: rows(t, lines...), Path: s.at(i, "shares"), Entropy: noiseOf(i)}, s.keys[i]))
 }
 
 // upTo are the numbers below n.
@@ -119,21 +120,21 @@ func TestPoolTotals(t *testing.T) {
 				all = append(all, linesOf(i)...)
 				empty := ssp.NewAccumulator(2).Statistics()
 				noise, err := ssp.Shared{Columns: 2, Neighbours: p.Neighbours, Noise: s.Noise}.Share(empty, 0, noiseOf(i))
-				must(t, err)
+				must.Do(t, err)
 				for l, v := range noise {
 					want[l].Add(want[l], v)
 				}
 			}
 			exact, err := custody.Exact(t.Context(), custody.Order{Rows: rows(t, all...), Design: twoColumns})
-			must(t, err)
+			must.Do(t, err)
 			for l, v := range append(exact.BigInts(), new(big.Int).Lsh(big.NewInt(exact.N), 40)) {
 				want[l].Add(want[l], v)
 			}
 			for _, i := range c.masked {
-				must(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", c.shared...)))
+				must.Do(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", c.shared...)))
 			}
 			r, err := custody.Total(s.files("masked", c.masked...))
-			must(t, err)
+			must.Do(t, err)
 			for l, v := range r.Statistics.Vector() {
 				if f, _ := want[l].Float64(); v != math.Ldexp(f, -40) {
 					t.Errorf("sum %d is %v, not %v", l, v, math.Ldexp(f, -40))
@@ -168,10 +169,10 @@ func TestPoolNeighbours(t *testing.T) {
 		for i := range s.keys {
 			os.Remove(s.at(i, "masked"))
 			key := copyKey(t, s, i)
-			must(t, custody.Mask(key, s.at(i, "masked"), s.files("shares", 2, 0, 1)))
+			must.Do(t, custody.Mask(key, s.at(i, "masked"), s.files("shares", 2, 0, 1)))
 		}
 		r, err := custody.Total(s.files("masked", upTo(3)...))
-		must(t, err)
+		must.Do(t, err)
 		z, square := r.Statistics.Vector(), 0.0
 		for l := range before {
 			square += (z[l] - before[l]) * (z[l] - before[l])
@@ -187,11 +188,11 @@ func TestPoolNeighbours(t *testing.T) {
 func copyKey(t *testing.T, s *pool, i int) custody.MemberKey {
 	t.Helper()
 	text, err := os.ReadFile(s.at(i, "key"))
-	must(t, err)
+	must.Do(t, err)
 	path := filepath.Join(t.TempDir(), "copy.key")
-	must(t, os.WriteFile(path, text, 0o600))
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	k, err := custody.ReadMemberKey(path)
-	must(t, err)
+	must.Do(t, err)
 	return k
 }
 
@@ -203,29 +204,29 @@ func TestPoolRefuses(t *testing.T) {
 		other.share(t, i, linesOf(i))
 	}
 	again := s.at(9, "shares")
-	must(t, s.Share(t.Context(), custody.Order{Rows: rows(t, linesOf(3)...), Path: again, Entropy: noiseOf(30)}, s.keys[3]))
+	must.Do(t, s.Share(t.Context(), custody.Order{Rows: rows(t, linesOf(3)...), Path: again, Entropy: noiseOf(30)}, s.keys[3]))
 	changed := func(path string, change func(f map[string]any)) string {
 		text, err := os.ReadFile(path)
-		must(t, err)
+		must.Do(t, err)
 		var f map[string]any
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		must(t, d.Decode(&f))
+		must.Do(t, d.Decode(&f))
 		change(f)
 		text, err = json.Marshal(f)
-		must(t, err)
+		must.Do(t, err)
 		out := filepath.Join(t.TempDir(), "changed")
-		must(t, os.WriteFile(out, text, 0o600))
+		must.Do(t, os.WriteFile(out, text, 0o600))
 		return out
 	}
 	flip := func(text string, at int) string {
 		b, err := base64.StdEncoding.DecodeString(text)
-		must(t, err)
+		must.Do(t, err)
 		b[at] ^= 1
 		return base64.StdEncoding.EncodeToString(b)
 	}
 	garbage := filepath.Join(s.dir, "garbage")
-	must(t, os.WriteFile(garbage, []byte("{"), 0o600))
+	must.Do(t, os.WriteFile(garbage, []byte("{"), 0o600))
 	shares := s.files("shares", upTo(3)...)
 	with := func(last string) []string { return append(shares[:2:2], last) }
 	for name, c := range map[string]struct {
@@ -271,7 +272,7 @@ func TestPoolRefuses(t *testing.T) {
 
 	// A custodian adds up once: then its key is gone, by whatever name the sum goes.
 	for i := range 3 {
-		must(t, custody.Mask(s.keys[i], s.at(i, "masked"), shares))
+		must.Do(t, custody.Mask(s.keys[i], s.at(i, "masked"), shares))
 		if err := custody.Mask(s.keys[i], s.at(i, "again"), shares); err == nil {
 			t.Error("a custodian added up twice")
 		}
@@ -279,10 +280,10 @@ func TestPoolRefuses(t *testing.T) {
 			t.Error("and wrote it")
 		}
 	}
-	must(t, custody.Mask(s.keys[3], s.at(3, "masked"), []string{shares[0], shares[1], shares[2], again}))
+	must.Do(t, custody.Mask(s.keys[3], s.at(3, "masked"), []string{shares[0], shares[1], shares[2], again}))
 	masked := s.files("masked", upTo(3)...)
 	for i := range 3 {
-		must(t, custody.Mask(other.keys[i], other.at(i, "masked"), other.files("shares", upTo(3)...)))
+		must.Do(t, custody.Mask(other.keys[i], other.at(i, "masked"), other.files("shares", upTo(3)...)))
 	}
 	last := func(path string) []string { return append(masked[:2:2], path) }
 	for name, c := range map[string]struct {
@@ -308,7 +309,7 @@ func TestPoolRefuses(t *testing.T) {
 		}
 	}
 	_, err := custody.Total(masked)
-	must(t, err)
+	must.Do(t, err)
 }
 
 func sealed(t *testing.T, path string) any { return field(t, path, "sealed") }
@@ -316,9 +317,9 @@ func sealed(t *testing.T, path string) any { return field(t, path, "sealed") }
 func field(t *testing.T, path, name string) any {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	must(t, err)
+	must.Do(t, err)
 	var f map[string]any
-	must(t, json.Unmarshal(text, &f))
+	must.Do(t, json.Unmarshal(text, &f))
 	return f[name]
 }
 
@@ -326,9 +327,9 @@ func field(t *testing.T, path, name string) any {
 func TestPoolCharges(t *testing.T) {
 	s := newPool(t, 3, 1, 0, sharedPrivacy)
 	path := filepath.Join(s.dir, "l.db")
-	must(t, ledger.Create(t.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(3, 2), Delta: big.NewRat(1, 1000), Filter: ledger.Sum}))
+	must.Do(t, ledger.Create(t.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(3, 2), Delta: big.NewRat(1, 1000), Filter: ledger.Sum}))
 	o := custody.Order{Rows: rows(t, linesOf(0)...), Path: s.at(0, "shares"), Ledger: path}
-	must(t, s.Share(t.Context(), o, s.keys[0]))
+	must.Do(t, s.Share(t.Context(), o, s.keys[0]))
 	if err := s.Share(t.Context(), o, s.keys[0]); err == nil || !strings.Contains(err.Error(), "spend ε again") {
 		t.Errorf("shares are written over: %v", err)
 	}
@@ -342,12 +343,12 @@ func TestPoolCharges(t *testing.T) {
 		t.Error("shares were written without room")
 	}
 	l, err := ledger.Open(t.Context(), path)
-	must(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	h, err := l.History(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	one, err := ssp.Calibrate(2, sharedPrivacy, release.Gaussian, ssp.Exact)
-	must(t, err)
+	must.Do(t, err)
 	if len(h.Entries) != 1 || h.Entries[0].Noise != ledger.Gaussian || h.Entries[0].Scale != one.Scale || h.Entries[0].Epsilon.Cmp(big.NewRat(1, 1)) != 0 {
 		t.Errorf("%+v", h.Entries)
 	}
@@ -384,9 +385,9 @@ func TestSessionRefuses(t *testing.T) {
 		}
 	}
 	path := filepath.Join(s.dir, "session")
-	must(t, s.Write(path))
+	must.Do(t, s.Write(path))
 	read, err := custody.ReadSession(path)
-	must(t, err)
+	must.Do(t, err)
 	if read.Digest() != s.Digest() {
 		t.Error("a session reads as another")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testdir"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -29,20 +30,13 @@ var twoColumns = &schema.Design{
 	Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Intercept: true,
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // rows are a file of rows of x and y.
 func rows(t testing.TB, lines ...string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte("x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
-	must(t, err)
+	must.Do(t, err)
 	return custody.Files{Source: source}
 }
 
@@ -61,13 +55,13 @@ func TestPublishMoments(t *testing.T) {
 	o := ordered(rows(t, lines...), 10)
 	o.WithMoments = true
 	r, err := custody.Publish(t.Context(), o)
-	must(t, err)
+	must.Do(t, err)
 	// Σx⁴ is 2000/5; noise of scale 0.74 is beyond 40 with probability 1e-23.
 	if math.Abs(r.Moments.Sums[1]-400) > 40 || r.Moments.Noise.Scale != 0.7375 {
 		t.Errorf("moments %+v", r.Moments)
 	}
 	_, err = dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}})
-	must(t, err)
+	must.Do(t, err)
 }
 
 // Of no rows an add-remove release is made as of one: to refuse would tell of the row.
@@ -89,7 +83,7 @@ func TestPublishNoRows(t *testing.T) {
 		o.Privacy.Neighbours = release.AddRemove
 		change(&o)
 		r, err := custody.Publish(t.Context(), o)
-		must(t, err)
+		must.Do(t, err)
 		if r.NNoise == 0 || (r.Moments == nil) == (name == "moments") || (r.Bounds == nil) == (name == "bounds") {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -160,7 +154,7 @@ func TestPublishRefuses(t *testing.T) {
 		folder := t.TempDir()
 		o := ordered(rows(t, "0.1,0.2", "0.3,0.4"), 1)
 		o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
-		must(t, newLedger(t, o.Ledger))
+		must.Do(t, newLedger(t, o.Ledger))
 		c.change(&o)
 		_, err := custody.Publish(t.Context(), o)
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
@@ -174,7 +168,7 @@ func TestPublishRefuses(t *testing.T) {
 	folder := t.TempDir()
 	o := ordered(rows(t, "0,0"), 1)
 	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
-	must(t, newLedger(t, o.Ledger))
+	must.Do(t, newLedger(t, o.Ledger))
 	if _, err := custody.Publish(done, o); err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("a context that is done: %v", err)
 	}
@@ -199,13 +193,13 @@ func TestPublishOnce(t *testing.T) {
 	folder := t.TempDir()
 	o := ordered(rows(t, "0.1,0.2", "0.3,0.4"), 0.4)
 	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
-	must(t, newLedger(t, o.Ledger))
+	must.Do(t, newLedger(t, o.Ledger))
 	var said []string
 	o.Say = func(text string) { said = append(said, text) }
 	r, err := custody.Publish(t.Context(), o)
-	must(t, err)
+	must.Do(t, err)
 	info, err := os.Stat(o.Path)
-	must(t, err)
+	must.Do(t, err)
 	if entries := charges(t, o.Ledger); len(entries) != 1 || !entries[0].Written || info.Mode() != fs.FileMode(0o644) || r.Simulated {
 		t.Errorf("charges %+v, mode %v, simulated %t", entries, info.Mode(), r.Simulated)
 	}
@@ -213,7 +207,7 @@ func TestPublishOnce(t *testing.T) {
 		t.Errorf("it said:\n%s", text)
 	}
 	s, err := custody.Settle(o)
-	must(t, err)
+	must.Do(t, err)
 	if err := s.Differs(r); err != nil {
 		t.Error(err)
 	}
@@ -227,7 +221,7 @@ func TestPublishOnce(t *testing.T) {
 	}
 	o.SpendAgain = true
 	_, err = custody.Publish(t.Context(), o)
-	must(t, err)
+	must.Do(t, err)
 	if len(charges(t, o.Ledger)) != 2 {
 		t.Error("to spend again is not charged")
 	}
@@ -267,7 +261,7 @@ func TestChargeBeforeNoise(t *testing.T) {
 		change(&o)
 		u := &unpaid{t: t, rng: rand.NewPCG(1, 1)}
 		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
-		must(t, newLedger(t, o.Ledger))
+		must.Do(t, newLedger(t, o.Ledger))
 		o.Entropy = mechanisms.Simulated(rand.New(u))
 		o.Say = func(text string) { u.paid = u.paid || strings.HasPrefix(text, "charged to") }
 		if _, err := custody.Publish(t.Context(), o); err != nil || !u.paid {
@@ -284,14 +278,14 @@ func TestChargeBeforeNoise(t *testing.T) {
 func TestLargeDelta(t *testing.T) {
 	a := ssp.NewAccumulator(2)
 	for range 20 {
-		must(t, a.Add([]float64{0.1, 0.2}))
+		must.Do(t, a.Add([]float64{0.1, 0.2}))
 	}
 	var said strings.Builder
 	o := ordered(custody.Summed(a.Statistics()), 1)
 	o.Privacy.Delta, o.Mechanism, o.Say = 0.1, release.Gaussian, func(text string) { said.WriteString(text) }
 	o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
 	r, err := custody.Publish(t.Context(), o)
-	must(t, err)
+	must.Do(t, err)
 	if !strings.Contains(said.String(), "δ = 0.1 is not below 1/n") || !r.Simulated {
 		t.Errorf("simulated %t, and it said %s", r.Simulated, &said)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
@@ -24,13 +25,13 @@ func (s *pool) total(t *testing.T, order func(i int) custody.Order) *release.Rel
 	for _, i := range all {
 		o := order(i)
 		o.Path = s.at(i, "shares")
-		must(t, s.Share(t.Context(), o, s.keys[i]))
+		must.Do(t, s.Share(t.Context(), o, s.keys[i]))
 	}
 	for _, i := range all {
-		must(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", all...)))
+		must.Do(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", all...)))
 	}
 	r, err := custody.Total(s.files("masked", all...))
-	must(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -52,7 +53,7 @@ func TestPoolLooks(t *testing.T) {
 		p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb}
 		terms := custody.Session{Colluding: 1, Privacy: p, Schema: *twoColumns, Steps: looks, Rows: 60000}
 		path := filepath.Join(t.TempDir(), "l.db")
-		must(t, ledger.Create(t.Context(), path, ledger.Budget{Data: "d", Neighbours: string(nb), Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 1000000), Filter: ledger.Auto}))
+		must.Do(t, ledger.Create(t.Context(), path, ledger.Budget{Data: "d", Neighbours: string(nb), Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 1000000), Filter: ledger.Auto}))
 		mine := rows(t, clustered(0)...)
 		order := func(i int) custody.Order {
 			if i == 0 {
@@ -75,7 +76,7 @@ func TestPoolLooks(t *testing.T) {
 		for i := range 3 {
 			empty := gathered(t, r.Frame, nil)
 			z, err := q.ShareLook(empty.sums, empty.radii, 0, noiseOf(i))
-			must(t, err)
+			must.Do(t, err)
 			for l := range noise {
 				v, _ := new(big.Float).SetInt(z[l]).Float64()
 				noise[l] += v
@@ -93,12 +94,12 @@ func TestPoolLooks(t *testing.T) {
 			t.Errorf("%s: %v radii", nb, radii)
 		}
 		box, err := ssp.Calibrate(2, p, release.Gaussian, ssp.Exact)
-		must(t, err)
+		must.Do(t, err)
 		if sd := r.Frame.Inverse()[0]; sd*sd*r.Noise.SD() > box.Scale/10 {
 			t.Errorf("%s: squares about the centre have noise of sd %v, and %v in the box", nb, sd*sd*r.Noise.SD(), box.Scale)
 		}
 		c, err := r.Composable()
-		must(t, err)
+		must.Do(t, err)
 		if most := box.Sensitivity / box.Scale; c.Mu > most*(1+1e-9) || c.Mu < most*0.99 {
 			t.Errorf("%s: μ = %v of %v", nb, c.Mu, most)
 		}
@@ -124,7 +125,7 @@ func TestPoolLooks(t *testing.T) {
 		frame.Radius *= 2
 		s.Session.Frame = &frame
 		forged := filepath.Join(s.dir, "forged")
-		must(t, s.Session.Write(forged))
+		must.Do(t, s.Session.Write(forged))
 		if _, err := custody.ReadSession(forged); err == nil || !strings.Contains(err.Error(), "follows from the former look") {
 			t.Errorf("another frame: %v", err)
 		}
@@ -146,14 +147,14 @@ type inFrame struct {
 func gathered(t *testing.T, f *release.Frame, lines []string) inFrame {
 	t.Helper()
 	ball, err := ssp.NewBall(f, 2)
-	must(t, err)
+	must.Do(t, err)
 	g := inFrame{ball.NewAccumulator(), ball.Radii()}
 	for _, line := range lines {
 		var x, y float64
 		_, err := fmt.Sscanf(line, "%f,%f", &x, &y)
-		must(t, err)
+		must.Do(t, err)
 		row := []float64{min(max(x, -1), 1), min(max(y, -1), 1)}
-		must(t, g.sums.AddRows(row))
+		must.Do(t, g.sums.AddRows(row))
 	}
 	return g
 }
@@ -164,7 +165,7 @@ func exactLook(t *testing.T, f *release.Frame, lines []string) []float64 {
 	g := gathered(t, f, lines)
 	tiny := ssp.Shared{Columns: 2, Neighbours: release.ReplaceOne, Frame: f, Noise: release.Noise{Scale: 1e-12, Cross: 1e-12, Linear: 1e-12}, Radii: 1}
 	z, err := tiny.ShareLook(g.sums, g.radii, 0, noiseOf(0))
-	must(t, err)
+	must.Do(t, err)
 	digits := math.Ldexp(1, -2*(20-int(math.Ceil(math.Log2(f.Radius)))))
 	sums := make([]float64, 5)
 	for l := range sums {
@@ -195,7 +196,7 @@ func TestPoolPersons(t *testing.T) {
 	} {
 		p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: c.nb}
 		rule, err := persons.ParseRule(c.rule)
-		must(t, err)
+		must.Do(t, err)
 		made := func(victim []string) *release.Release {
 			s := agreed(t, 2, custody.Session{Colluding: 1, Privacy: p, Schema: *twoColumns, Persons: c.rule, Steps: c.steps, Rows: 1000})
 			return s.total(t, func(i int) custody.Order {
@@ -231,7 +232,7 @@ func TestPoolPersons(t *testing.T) {
 			t.Errorf("%+v: sums move by %v, and the noise is for %v", c, largest, r.Noise.Sensitivity)
 		}
 		budget, err := ssp.NewBudget(p)
-		must(t, err)
+		must.Do(t, err)
 		if with, err := r.Composable(); err != nil || with.Mu > 1/budget.Sigma()*(1+1e-8) {
 			t.Errorf("%+v: μ = %v of %v, %v", c, with.Mu, 1/budget.Sigma(), err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/persons"
@@ -23,9 +24,9 @@ func dealt(t *testing.T, source custody.Source, o custody.Order, seed uint64) []
 	t.Helper()
 	o.Rows, o.Design, o.Entropy = source, twoColumns, mechanisms.Simulated(rand.New(rand.NewPCG(seed, 3)))
 	s, err := custody.Settle(o)
-	must(t, err)
+	must.Do(t, err)
 	parts, err := s.PublishParts(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	return parts
 }
 
@@ -116,9 +117,9 @@ func dealtOnce(t *testing.T, data []float64, d *schema.Design, epsilon float64, 
 	t.Helper()
 	s, err := custody.Settle(custody.Order{Rows: custody.Scaled{Name: "rows", Rows: data}, Design: d, Steps: 1, Split: 2,
 		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: nb}, Entropy: mechanisms.Simulated(rng)})
-	must(t, err)
+	must.Do(t, err)
 	parts, err := s.PublishParts(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	return parts
 }
 
@@ -203,13 +204,13 @@ func TestSplitWritten(t *testing.T) {
 	o := ordered(rows(t, someRows(rand.New(rand.NewPCG(1, 2)), 60)...), 1)
 	o.Split, o.NoLedger, o.Ledger, o.MakeLedger, o.Path = 10, false, filepath.Join(dir, "rows.ledger.db"), true, filepath.Join(dir, "rows.parts")
 	s, err := custody.Settle(o)
-	must(t, err)
+	must.Do(t, err)
 	_, err = s.PublishParts(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	written, err := s.Formers()
-	must(t, err)
+	must.Do(t, err)
 	for _, r := range written {
-		must(t, s.Differs(r))
+		must.Do(t, s.Differs(r))
 	}
 	if _, err := s.PublishParts(t.Context()); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("parts are overwritten: %v", err)
@@ -220,23 +221,23 @@ func TestSplitWritten(t *testing.T) {
 		t.Errorf("parts of another run: %v", err)
 	}
 	killed := filepath.Join(dir, ".third.parts.123.tmp")
-	must(t, os.Mkdir(killed, 0o755))
+	must.Do(t, os.Mkdir(killed, 0o755))
 	s.Path = filepath.Join(dir, "third.parts")
 	if _, err := s.PublishParts(t.Context()); err == nil || !strings.Contains(err.Error(), "rm -r "+killed) {
 		t.Errorf("after a run that was killed: %v", err)
 	}
-	must(t, os.Remove(killed))
+	must.Do(t, os.Remove(killed))
 	s.Path = filepath.Join(dir, "other.parts")
 	left, err := os.ReadDir(dir)
-	must(t, err)
+	must.Do(t, err)
 	if found, err := os.ReadDir(s.Path); err != nil || len(found) != 1 || len(left) != 3 {
 		t.Errorf("a run that came second left %v and %v (%v)", left, found, err)
 	}
 	l, err := ledger.Open(t.Context(), o.Ledger)
-	must(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	h, err := l.History(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	if len(h.Entries) != 2 || custody.Rational(h.Entries[0].Epsilon) != "1" || h.Entries[0].Release != o.Path {
 		t.Errorf("charged: %+v", h.Entries)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -55,9 +56,7 @@ func TestLastStepInTheBox(t *testing.T) {
 		corners.Rows = append(corners.Rows, x, x*float64(min(1, 2*rng.IntN(8)-1)))
 	}
 	r, err := custody.Publish(t.Context(), inSteps(t, corners))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	look := r.Looks()[2]
 	if f := look.Frame; f.Matrix[0][0] != 1 || f.Matrix[1][0] != 0 || f.Matrix[1][1] != 1 || f.Lost != 0 {
 		t.Fatalf("the last look has %+v", f)
@@ -83,7 +82,7 @@ func TestSteps(t *testing.T) {
 		o := inSteps(t, source)
 		change(&o)
 		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
-		must(t, newLedgerOf(t, o.Ledger, o.Privacy.Neighbours))
+		must.Do(t, newLedgerOf(t, o.Ledger, o.Privacy.Neighbours))
 		var said []string
 		o.Say = func(text string) { said = append(said, text) }
 		r, err := custody.Publish(t.Context(), o)
@@ -91,7 +90,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		must(t, r.Validate())
+		must.Do(t, r.Validate())
 		if *r.Privacy != o.Privacy || !r.Simulated || len(r.Steps) != 2 || (r.NNoise == 0) == (o.Privacy.Neighbours == release.AddRemove) || (r.Bounds == nil) == (name == "bounds") {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -112,7 +111,7 @@ func TestSteps(t *testing.T) {
 			}
 		}
 		s, err := custody.Settle(o)
-		must(t, err)
+		must.Do(t, err)
 		r.Simulated = false
 		if err := s.Differs(r); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -141,7 +140,7 @@ func TestStepsChooseNoise(t *testing.T) {
 		o := custody.Order{NoLedger: true, Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(3), Privacy: release.Privacy{Epsilon: c.epsilon, Delta: 1e-6, Neighbours: release.ReplaceOne}}
 		o.Entropy = mechanisms.Simulated(rand.New(rng))
 		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
-		must(t, ledger.Create(t.Context(), o.Ledger, ledger.Budget{Data: "rows", Epsilon: big.NewRat(10, 1), Delta: big.NewRat(1, 100), Neighbours: "replace-one", Filter: ledger.Auto}))
+		must.Do(t, ledger.Create(t.Context(), o.Ledger, ledger.Budget{Data: "rows", Epsilon: big.NewRat(10, 1), Delta: big.NewRat(1, 100), Neighbours: "replace-one", Filter: ledger.Auto}))
 		said := 0
 		o.Say = func(text string) { said += strings.Count(text, "--mechanism auto") }
 		r, err := custody.Publish(t.Context(), o)
@@ -155,7 +154,7 @@ func TestStepsChooseNoise(t *testing.T) {
 			t.Errorf("%+v: %d looks with %s noise, δ = %v, charged with δ = %v, said %d times", c, len(r.Looks()), r.Noise.Kind, r.Privacy.Delta, charged, said)
 		}
 		s, err := custody.Settle(o)
-		must(t, err)
+		must.Do(t, err)
 		r.Simulated = false
 		if err := s.Differs(r); err != nil {
 			t.Errorf("%+v: %v", c, err)
@@ -167,11 +166,11 @@ func TestStepsChooseNoise(t *testing.T) {
 func TestStepsSameRows(t *testing.T) {
 	lines, values := tight(1000)
 	want, err := custody.Publish(t.Context(), inSteps(t, custody.Scaled{Name: "rows", Rows: values}))
-	must(t, err)
+	must.Do(t, err)
 	for range 3 {
 		rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 		got, err := custody.Publish(t.Context(), inSteps(t, rows(t, lines...)))
-		if must(t, err); !reflect.DeepEqual(got, want) {
+		if must.Do(t, err); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v\n%+v", got, want)
 		}
 	}
@@ -181,16 +180,16 @@ func TestStepsSameRows(t *testing.T) {
 // rows or, where that is private, by what the first counts of radii say of it.
 func TestStepsRecord(t *testing.T) {
 	source, err := table.Find("../testdata/pums10000.csv")
-	must(t, err)
+	must.Do(t, err)
 	described, _, err := custody.ReadSchema("../testdata/pums10000.schema.json", "")
-	must(t, err)
+	must.Do(t, err)
 	design, err := described.Design("income ~ age + educ + married")
-	must(t, err)
+	must.Do(t, err)
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		o := inSteps(t, custody.Files{Source: source})
 		o.Design, o.Privacy.Neighbours = design, nb
 		r, err := custody.Publish(t.Context(), o)
-		must(t, err)
+		must.Do(t, err)
 		looks, n := r.Looks(), 0.0
 		for _, count := range looks[0].Radii.Counts {
 			n += float64(count)
@@ -218,7 +217,7 @@ func stopping(t *testing.T, at string, disturb func(path string)) (o custody.Ord
 	folder := t.TempDir()
 	o = inSteps(t, source)
 	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
-	must(t, newLedger(t, o.Ledger))
+	must.Do(t, newLedger(t, o.Ledger))
 	said = &strings.Builder{}
 	o.Say = func(text string) {
 		if said.WriteString(text + "\n"); text == at {
@@ -233,16 +232,16 @@ func stopping(t *testing.T, at string, disturb func(path string)) (o custody.Ord
 func TestStepsStopped(t *testing.T) {
 	grow := func(path string) {
 		text, err := os.ReadFile(path)
-		must(t, err)
-		must(t, os.WriteFile(path, append(text, "0,0\n"...), 0o600))
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(path, append(text, "0,0\n"...), 0o600))
 	}
 	forge := func(path string) { // of the same length and time of change
 		info, err := os.Stat(path)
-		must(t, err)
+		must.Do(t, err)
 		text, err := os.ReadFile(path)
-		must(t, err)
-		must(t, os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.9"), 1), 0o600))
-		must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.9"), 1), 0o600))
+		must.Do(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	}
 	for _, at := range []string{"step 1 of 3: radii", "step 1 of 3: sums", "step 2 of 3: radii", "step 3 of 3: sums"} {
 		charged := at != "step 1 of 3: radii"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
@@ -18,12 +19,12 @@ import (
 func withTerms(t *testing.T, formula string, lines ...string) custody.Order {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte("x,g,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("x,g,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
-	must(t, err)
+	must.Do(t, err)
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 1, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}}, {Name: "y", Lower: 0, Upper: 9}}}
 	d, err := s.Design(formula)
-	must(t, err)
+	must.Do(t, err)
 	return custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
 }
 
@@ -47,7 +48,7 @@ func TestPublishTerms(t *testing.T) {
 		o := o
 		o.Design, o.Steps = &d, steps
 		r, err := custody.Publish(t.Context(), o)
-		must(t, err)
+		must.Do(t, err)
 		got := r.Scaled()
 		for i, want := range []float64{squares, xg, logs} {
 			if off := math.Abs(got[i] - want); off > map[int]float64{1: 0.1, 3: 5}[steps] {
@@ -65,7 +66,7 @@ func TestTermsSensitivity(t *testing.T) {
 		sums := func(row string) []float64 {
 			o := withTerms(t, formula, "2,u,3", row)
 			s, err := custody.Exact(t.Context(), o)
-			must(t, err)
+			must.Do(t, err)
 			return s.Vector()
 		}
 		m := len(withTerms(t, formula, "2,u,3").Design.Columns())

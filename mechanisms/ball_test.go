@@ -9,15 +9,14 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 func mustBall(t testing.TB, scales ...*big.Rat) Mechanism {
 	t.Helper()
 	m, err := Ball(scales)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return m
 }
 

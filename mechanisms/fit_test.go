@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -25,9 +26,7 @@ func draws(t testing.TB, scale *big.Rat, n int, seed uint64) []*big.Int {
 func drawn(t testing.TB, of func(*big.Rat) (Mechanism, error), scale *big.Rat, n int, seed rand.Source) []*big.Int {
 	t.Helper()
 	mechanism, err := of(scale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	z := make([]*big.Int, n)
 	for i := range z {
 		z[i] = new(big.Int)

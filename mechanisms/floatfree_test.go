@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // No source file of this package knows a floating-point number: not the types,
@@ -16,9 +18,7 @@ import (
 // handed to Simulated.
 func TestNoFloatingPoint(t *testing.T) {
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files := 0
 	for _, entry := range entries {
 		name := entry.Name()
@@ -27,9 +27,7 @@ func TestNoFloatingPoint(t *testing.T) {
 		}
 		files++
 		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, what := range floatsIn(t, name, string(source)) {
 			t.Errorf("%s: %s", name, what)
 		}
@@ -54,9 +52,7 @@ func TestFloatSearch(t *testing.T) {
 func floatsIn(t *testing.T, name, source string) (found []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:

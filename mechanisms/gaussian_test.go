@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -151,9 +152,7 @@ func TestGaussianRounding(t *testing.T) {
 	for range 3000 {
 		sigma := big.NewRat(1+rng.Int64N(1<<uint(1+rng.IntN(60))), 1+rng.Int64N(1<<uint(1+rng.IntN(20))))
 		mechanism, err := Gaussian(sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s := mechanism.law(nil).(*gaussian)
 		k := rng.Uint64N(9)
 		digits, number := make(fraction, 16), new(big.Int)

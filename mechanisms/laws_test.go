@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // laws are those of noise on each integer alone, with scales, of which large is one of about 2^42.
@@ -46,9 +48,7 @@ func TestNoiseIndependentOfInput(t *testing.T) {
 		for of, scale := range law.scales {
 			want := drawn(t, law.of, scale, 30, rand.NewPCG(4, 2))
 			mechanism, err := law.of(scale)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, input := range inputs {
 				z := make([]*big.Int, len(want))
 				for i := range z {
@@ -91,9 +91,7 @@ func TestLowBitsUniform(t *testing.T) {
 func BenchmarkAddNoise(b *testing.B) {
 	for name, scale := range map[string]float64{"laplace": 5.333333333333333, "gaussian": 14.777777777777779} {
 		mechanism, err := laws[name].of(new(big.Rat).SetFloat64(scale * (1 << 40)))
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		b.Run(name, func(b *testing.B) { addNoise(b, mechanism) })
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -80,17 +81,13 @@ func TestFamilyByLevel(t *testing.T) {
 	}
 	r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: slices.Concat(rows...)}, Design: &d, ByLevel: "f", Steps: 1,
 		Privacy: release.Privacy{Epsilon: 30, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	prior := model.Binomial.BoxPrior(model.Shape{P: 2, Intercept: true})
 	for k := range 3 {
 		prior.Theta.Precision[4*k] = 1 / (sd * sd)
 	}
 	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(300, 500)), Seed: 2}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	whole := laplaceEvidence(rows, 3, sd)
 	for _, m := range c.Models {
 		var set uint

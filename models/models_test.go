@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -113,9 +114,7 @@ func marginal(rows [][]float64, set uint, mean float64, centre, sds []float64, s
 func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []float64, sigma float64) {
 	t.Helper()
 	prior, err := dpreg.Options{}.Family.DefaultPrior(&r.Schema, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// Λ₀ = λvvᵀ + blockdiag(0, S), v = (1, c).
 	p := len(r.Schema.Covariates)
 	q, lambda := p+1, prior.Theta.Precision[0]
@@ -134,9 +133,7 @@ func TestWithoutNoise(t *testing.T) {
 	p := testsize.Of(2, 3)
 	rows, r := made(80, p, 1e-6)
 	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mean, centre, sds, sigma := priorOf(t, r)
 	whole := marginal(rows, 1<<p-1, mean, centre, sds, sigma)
 	if len(c.Models) != 1<<p || c.Unweighed != 0 || c.Unsettled != 0 {
@@ -165,15 +162,11 @@ func TestWithoutNoise(t *testing.T) {
 func TestFreeScale(t *testing.T) {
 	rows, r := made(10, 2, 1e-6)
 	prior, err := dpreg.Options{}.Family.DefaultPrior(&r.Schema, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mean, centre, sds, sigma := priorOf(t, r)
 	prior.Scales = append(prior.Scales, model.Scale{SD: 4, Coefficients: []int{1, 2}, Precision: []float64{1 / (sds[1] * sds[1]), 0, 0, 1 / (sds[2] * sds[2])}})
 	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const points = 20
 	averaged := func(set uint) float64 {
 		law, sum, first := distuv.Gamma{Alpha: 0.5 * float64(1+2-bits.OnesCount(set)), Beta: 1. / 16}, 0.0, 0.0
@@ -218,9 +211,7 @@ func TestAgainstR(t *testing.T) {
 		fmt.Fprintf(&table, "%.17g %.17g %.17g\n", row[0], row[1], row[2])
 	}
 	path := filepath.Join(t.TempDir(), "rows")
-	if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(table.String()), 0o600))
 	script := fmt.Sprintf(`d <- as.matrix(read.table(%q)); n <- nrow(d)
 x <- cbind(1, d[,1] - %.17g, d[,2] - %.17g); s <- c(%.17g, %.17g, %.17g); y <- d[,3] - %.17g
 l <- function(keep) {
@@ -235,9 +226,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	whole := marginal(rows, 3, mean, centre, sds, sigma)
 	for i, line := range strings.Fields(string(out)) {
 		want, err := strconv.ParseFloat(line, 64)
@@ -263,13 +252,9 @@ func TestNoise(t *testing.T) {
 	_, hidden := made(500, 2, 100)
 	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}
 	a, err := models.Compare(t.Context(), dpreg.One(sharp), plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, err := models.Compare(t.Context(), dpreg.One(hidden), plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if a.Covariates[0].Probability < 0.999 || math.Abs(b.Covariates[0].Probability-0.5) > 0.2 {
 		t.Errorf("x1 is in the model with probability %v, and of noise alone %v", a.Covariates[0].Probability, b.Covariates[0].Probability)
 	}

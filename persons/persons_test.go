@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -44,9 +45,7 @@ func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float6
 	g := NewGroup(Grouping{rule, key}, columns, workers)
 	defer g.Close()
 	for i, row := range rows {
-		if err := g.Workers()[i%workers].Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.Workers()[i%workers].Add(row))
 	}
 	return became(t, g, workers)
 }
@@ -73,9 +72,7 @@ func became(t *testing.T, g *Group, workers int) (map[string]int, Told) {
 			return nil
 		}}, workers)...)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all, told
 }
 
@@ -226,23 +223,17 @@ func TestShards(t *testing.T) {
 		for half := range slices.Chunk(rows, (len(rows)+1)/2) {
 			g := NewGroup(Grouping{rule, key}, columns, 1)
 			for _, row := range half {
-				if err := g.Workers()[0].Add(row); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, g.Workers()[0].Add(row))
 			}
 			err := g.Encode(func(part int, piece []byte, last bool) error {
 				pieces, parts = append(pieces, piece), append(parts, part)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		g := NewGroup(Grouping{rule, key}, columns, 1)
 		for i, piece := range pieces {
-			if err := g.Decode(parts[i], piece); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Decode(parts[i], piece))
 			if len(piece) > 0 && (g.Decode(parts[i]^1, piece) == nil || g.Decode(parts[i], piece[1:]) == nil) {
 				t.Errorf("%v: a piece of another part, or half of one, was taken", rule)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -45,9 +46,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 			neighbours = release.AddRemove
 		}
 		d, _, err := release.LevelsFirst(leveledDesign(levels), "f")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rng := rand.New(rand.NewPCG(7, uint64(levels)))
 		var flat []float64
 		var x, y, e moments
@@ -71,20 +70,14 @@ func TestByLevelIsForeseen(t *testing.T) {
 		}
 		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		widths := make([]float64, levels)
 		for range releases {
 			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: c.steps,
 				Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+levels] {
 				widths[j] += (p.Upper - p.Lower) / float64(releases)
 			}
@@ -129,20 +122,14 @@ func TestByResponseIsForeseen(t *testing.T) {
 	}
 	f, err := plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
 		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	widths := make([]float64, 2)
 	for range releases {
 		r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "y", Steps: 3,
 			Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1:3] {
 			widths[j] += (p.Upper - p.Lower) / releases
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -37,9 +38,7 @@ func TestForeseeSteps(t *testing.T) {
 	} {
 		o := Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: []int64{c.n}, Epsilons: []float64{c.epsilon}, Delta: c.delta, Steps: 3, Releases: releases, Neighbours: c.neighbours}
 		f, err := Foresee(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		widths := make([]float64, releases)
 		for k := range widths {
 			widths[k] = realWidth(t, o, f.Assumed, k)
@@ -72,13 +71,9 @@ func realWidth(t *testing.T, o Options, a *Assumption, k int) (mean float64) {
 		}
 	}
 	r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: o.Design, Privacy: o.privacy(o.Epsilons[0]), Steps: o.Steps, Entropy: mechanisms.Simulated(rng)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, q := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+shape.P] {
 		mean += (q.Upper - q.Lower) / float64(shape.P)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -21,13 +22,9 @@ func TestOutlook(t *testing.T) {
 		epsilons []float64
 	}{{1, []int64{100, 300, 3000}, []float64{0.1, 1, 10}}, {3, []int64{100, 3000, 30_000}, []float64{0.3, 3}}} {
 		f, err := Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		o, err := NewOutlook(f.Design)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, at := range f.Points {
 			got, want := o.HalfWidth(float64(at.N), at.Noise), 1.96*at.Slopes[0].SD
 			ratio := got / want
@@ -42,13 +39,9 @@ func TestOutlook(t *testing.T) {
 func TestOutlookWide(t *testing.T) {
 	for p, scale := range map[int]float64{60: 3600, 120: 14400} {
 		all, err := newOutlook(dpreg.UnitDesign(p), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		few, err := NewOutlook(dpreg.UnitDesign(p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, n := range []float64{1e2, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9} {
 			noise := release.Noise{Kind: release.Gaussian, Scale: scale}
 			if got, want := few.HalfWidth(n, noise), all.HalfWidth(n, noise); math.Abs(got/want-1) > 0.05 {

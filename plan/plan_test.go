@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
@@ -22,7 +23,7 @@ import (
 func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 	t.Helper()
 	f, err := plan.Foresee(context.Background(), o)
-	must(t, err)
+	must.Do(t, err)
 	return f
 }
 
@@ -46,7 +47,7 @@ func sameForWorkers(t *testing.T, steps int) {
 			},
 		})
 		var b bytes.Buffer
-		must(t, f.WriteJSON(&b))
+		must.Do(t, f.WriteJSON(&b))
 		switch {
 		case first == "":
 			first = b.String()
@@ -174,13 +175,13 @@ func TestForeseeWidth(t *testing.T) {
 func TestForecastFiles(t *testing.T) {
 	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
 	var text bytes.Buffer
-	must(t, f.WriteCSV(&text))
+	must.Do(t, f.WriteCSV(&text))
 	records, err := csv.NewReader(&text).ReadAll()
-	must(t, err)
+	must.Do(t, err)
 	if len(records) != 5 || records[1][4] != "x1" || records[4][1] != "2" || records[1][6] != "NA" {
 		t.Errorf("%q", records)
 	}
-	must(t, f.WriteJSON(&text))
+	must.Do(t, f.WriteJSON(&text))
 	var read struct {
 		Format    string
 		Simulated bool
@@ -188,7 +189,7 @@ func TestForecastFiles(t *testing.T) {
 		Assumed   struct{ Columns []plan.AssumedColumn }
 		Points    []struct{ Slopes []map[string]any }
 	}
-	must(t, json.Unmarshal(text.Bytes(), &read))
+	must.Do(t, json.Unmarshal(text.Bytes(), &read))
 	if read.Format != plan.Format || !read.Simulated || read.Prior[0].Truth != nil || len(read.Points) != 2 || len(read.Assumed.Columns) != 3 || read.Assumed.Columns[2] != (plan.AssumedColumn{Name: "y", Mean: -0.25, SD: 0.25}) {
 		t.Errorf("%+v", read)
 	}
@@ -245,9 +246,9 @@ func TestAssume(t *testing.T) {
 		Factors: []schema.Factor{{Name: "region", Levels: []string{"a", "b", "c", "d"}}},
 		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "regionb", Upper: 1, Factor: "region", Level: "b"},
 			{Name: "regionc", Upper: 1, Factor: "region", Level: "c"}, {Name: "regiond", Upper: 1, Factor: "region", Level: "d"}}}
-	must(t, d.Validate())
+	must.Do(t, d.Validate())
 	a, err := plan.Assume(model.Normal, d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
-	must(t, err)
+	must.Do(t, err)
 	share := math.Sqrt(0.25 * 0.75)
 	want := []plan.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
 	if !slices.Equal(a.Columns, want) {
@@ -262,13 +263,6 @@ func TestAssume(t *testing.T) {
 		if _, err := plan.Assume(model.Normal, d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

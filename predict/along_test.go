@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/schema"
@@ -14,21 +15,21 @@ import (
 func TestAlong(t *testing.T) {
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 1, Upper: 5}, {Name: "z", Lower: 0, Upper: 10}, {Name: "o", Type: "boolean", Upper: 1}, {Name: "y", Lower: 0, Upper: 9}}}
 	design, err := s.Design("y ~ I(x^2) + z + x:o")
-	must(t, err)
+	must.Do(t, err)
 	d := &posterior.Draws{Names: []string{"theta[0]", "theta[1]", "theta[2]", "theta[3]", "sigma2", "mu_x[1]", "mu_x[2]", "mu_x[3]"},
 		Chains: [][]float64{{1, 0.5, 0.1, 1, 4, 0, 3, 0, 2, 0.25, 0.2, 2, 1, 0, 5, 0}}}
 	points, held, err := predict.Along(d, design, dpreg.Original, predict.Options{Level: 0.9}, "x", 5)
-	must(t, err)
+	must.Do(t, err)
 	if len(points) != 5 || len(held) != 2 || held["z"] != 4 || held["o"] != 0.5 {
 		t.Fatalf("%d points, held are %v", len(points), held)
 	}
 	for _, mean := range []bool{true, false} {
 		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: 0.9, Mean: mean})
-		must(t, err)
+		must.Do(t, err)
 		for i, got := range points {
 			x := float64(1 + i)
 			want, err := p.Predict([]float64{x * x, 4, 0.5 * x})
-			must(t, err)
+			must.Do(t, err)
 			law := got.New
 			if mean {
 				law = got.Line

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/predict"
 )
@@ -51,9 +52,9 @@ func TestPredictNewCustodian(t *testing.T) {
 	}{{own, false}, {own, true}, {shared, false}} {
 		d, mean, width := c.draws, c.mean, len(c.draws.Names)
 		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: 0.9, Mean: mean})
-		must(t, err)
+		must.Do(t, err)
 		got, err := p.Predict(x)
-		must(t, err)
+		must.Do(t, err)
 		var line, variance, fixed, sigma2, upsilon []float64
 		for _, chain := range d.Chains {
 			for i := 0; i < len(chain); i += width {
@@ -102,18 +103,18 @@ func TestPredictForCustodian(t *testing.T) {
 	first := d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src[10:13]); dst[3] = src[17] * src[17] })
 	of := func(d *posterior.Draws, custodian int) predict.Prediction {
 		p, err := predict.New(d, design, dpreg.Original, predict.Options{Custodian: custodian})
-		must(t, err)
+		must.Do(t, err)
 		got, err := p.Predict([]float64{2003, 0.2})
-		must(t, err)
+		must.Do(t, err)
 		return got
 	}
 	if got, want := of(d, 1), of(first, 0); got != want {
 		t.Errorf("the first custodian: %+v, from its coefficients alone %+v", got, want)
 	}
 	common, err := predict.New(d, design, dpreg.Original, predict.Options{Common: true})
-	must(t, err)
+	must.Do(t, err)
 	got, err := common.Predict([]float64{2003, 0.2})
-	must(t, err)
+	must.Do(t, err)
 	if want := of(d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src) }), 0); got != want {
 		t.Errorf("the common regression: %+v, from its coefficients alone %+v", got, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/predict"
@@ -71,9 +72,9 @@ func TestPredictMixture(t *testing.T) {
 	design, d := twoSlopes(700)
 	for _, level := range []float64{0.5, 0.95, 0.999999} {
 		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: level})
-		must(t, err)
+		must.Do(t, err)
 		got, err := p.Predict([]float64{2013, 0.5})
-		must(t, err)
+		must.Do(t, err)
 		var line, sigma2, sigma []float64
 		for _, chain := range d.Chains {
 			for r := range slices.Chunk(chain, 5) {
@@ -102,9 +103,9 @@ func TestPredictMixture(t *testing.T) {
 func TestPredictMean(t *testing.T) {
 	design, d := twoSlopes(700)
 	p, err := predict.New(d, design, dpreg.Original, predict.Options{Mean: true})
-	must(t, err)
+	must.Do(t, err)
 	got, err := p.Predict([]float64{2010, -1})
-	must(t, err)
+	must.Do(t, err)
 	var line []float64
 	for _, chain := range d.Chains {
 		for r := range slices.Chunk(chain, 5) {
@@ -131,9 +132,9 @@ func TestPredictOneDraw(t *testing.T) {
 	}
 	d := &posterior.Draws{Names: []string{"theta[1]", "sigma2"}, Chains: [][]float64{{1.5, 4}}}
 	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must(t, err)
+	must.Do(t, err)
 	got, err := p.Predict([]float64{2})
-	must(t, err)
+	must.Do(t, err)
 	for i, v := range []float64{got.Fitted - 3, got.SD - 2, got.Lower + 0.9199279690801085, got.Upper - 6.919927969080108} {
 		wantClose(t, fmt.Sprint("number ", i), v, 0, 1e-12)
 	}
@@ -147,7 +148,7 @@ func TestPredictRefuses(t *testing.T) {
 		}
 	}
 	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must(t, err)
+	must.Do(t, err)
 	for _, x := range [][]float64{{math.NaN(), 0}, {0, math.Inf(1)}, {1e308, -1e308}} {
 		if got, err := p.Predict(x); err == nil {
 			t.Errorf("%v was taken: %v", x, got)
@@ -166,13 +167,13 @@ func TestPredictRefuses(t *testing.T) {
 		}
 	}
 	r, err := release.ReadFile("../testdata/pums-eps1.release.json")
-	must(t, err)
+	must.Do(t, err)
 	r, err = r.Select("income ~ educ")
-	must(t, err)
+	must.Do(t, err)
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100}})
-	must(t, err)
+	must.Do(t, err)
 	of, err := predict.Of(fit, predict.Options{})
-	must(t, err)
+	must.Do(t, err)
 	if _, err := of.Predict([]float64{3, 4}); err == nil {
 		t.Error("a row of two was taken")
 	}
@@ -182,9 +183,9 @@ func TestPredictRefuses(t *testing.T) {
 func TestPredictConcurrently(t *testing.T) {
 	design, d := twoSlopes(100)
 	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must(t, err)
+	must.Do(t, err)
 	want, err := p.Predict([]float64{2005, 0})
-	must(t, err)
+	must.Do(t, err)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -199,20 +200,11 @@ func TestPredictConcurrently(t *testing.T) {
 func BenchmarkPredict(b *testing.B) {
 	design, d := twoSlopes(2000)
 	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for b.Loop() {
 		if _, err := p.Predict([]float64{2005, 0}); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -12,22 +13,14 @@ import (
 // The query is the one that was tried on engines, and docs/databases.md has a row for each dialect.
 func TestDocumentedQuery(t *testing.T) {
 	page, err := os.ReadFile("../docs/databases.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	golden, err := os.ReadFile("testdata/query.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 0, Upper: 40}, {Name: "y", Lower: -1, Upper: 1}}}
 	d, err := s.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	duckdb, err := DialectOf("duckdb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if sql := query(t, d, table.Options{}).SQL(duckdb, Table{"people"}); sql != string(golden) {
 		t.Errorf("another query:\n%s", sql)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 )
@@ -37,23 +38,17 @@ func TestDuckDB(t *testing.T) {
 		t.Skip("DPREG_DUCKDB names no command: docs/databases.md has one")
 	}
 	duckdb, err := pushdown.DialectOf("duckdb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range pushdowntest.Cases(t, pums) {
 		q, err := pushdown.New(c.Design, c.Options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		statements := append(c.Create(`odd "t"`), q.SQL(duckdb, pushdown.Table{`odd "t"`}))
 		out, err := through(t, "DPREG_DUCKDB", strings.Join(statements, ";\n")+";\n")
 		if err != nil {
 			continue
 		}
 		a, err := pushdown.ReadAggregates(strings.NewReader(out), c.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := q.Statistics(a, "engine")
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
@@ -73,22 +68,16 @@ func TestDialectsParse(t *testing.T) {
 	cases := pushdowntest.Cases(t, pums)
 	odd := cases[len(cases)-1]
 	q, err := pushdown.New(odd.Design, odd.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, name := range pushdown.Dialects() {
 		d, err := pushdown.DialectOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		out, err := through(t, "DPREG_SQL_PARSER", q.SQL(d, pushdown.Table{"cata.log", "`t` \"u\""}), name)
 		if err != nil {
 			continue
 		}
 		var found struct{ Texts, Names []string }
-		if err := json.Unmarshal([]byte(out), &found); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(out), &found))
 		contains := func(all []string, want ...string) {
 			for _, text := range want {
 				if !slices.Contains(all, text) {

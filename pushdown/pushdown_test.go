@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -31,9 +32,7 @@ func model(t testing.TB, number, factor, boolean, y string, levels ...string) *s
 func query(t testing.TB, d *schema.Design, o table.Options) *Query {
 	t.Helper()
 	q, err := New(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return q
 }
 
@@ -77,9 +76,7 @@ func TestStatistics(t *testing.T) {
 	q := query(t, model(t, "x", "f", "b", "y", "u", "v"), table.Options{})
 	for _, n := range []int64{1, ssp.MaxRows} {
 		s, err := q.statistics(result(q, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := new(big.Int).Lsh(big.NewInt(n), 2*ssp.LatticeBits)
 		for i, sum := range s.BigInts() {
 			if s.N != n || sum.Cmp(want) != 0 {

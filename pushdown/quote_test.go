@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -22,9 +23,7 @@ func TestQuoting(t *testing.T) {
 		"clickhouse": {"`a'b\"c\\`d\\\\e`", "'a\\'b\"c`d\\\\e'"},
 	} {
 		d, err := DialectOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := [2]string{d.name(odd), d.literal(odd)}; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -26,9 +27,7 @@ func TestBoundsRoundTrip(t *testing.T) {
 		t.Errorf("got\n%swant in it\n%s", first, want)
 	}
 	back, err := Read(strings.NewReader(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !reflect.DeepEqual(back, bounded()) || write(t, back) != first {
 		t.Errorf("read back as %+v", back)
 	}
@@ -106,9 +105,7 @@ func TestBoundsSelect(t *testing.T) {
 	r := bounded()
 	r.Bounds.Columns = []string{"x"}
 	back, err := r.Select("x ~ y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := back.Validate(); err != nil || !reflect.DeepEqual(back.Bounds, r.Bounds) || back.Bounds == r.Bounds {
 		t.Errorf("%+v, %v", back.Bounds, err)
 	}

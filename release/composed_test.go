@@ -3,6 +3,8 @@ package release
 import (
 	"math"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Of pure ε, μ and ρ are no less than what the attack by randomised response, at which ε is attained, asks
@@ -16,9 +18,7 @@ func TestComposable(t *testing.T) {
 	}
 	for _, epsilon := range []float64{1e-6, 0.1, 1, 5, 15.9, 16.1, 100} {
 		c, err := r(Laplace, epsilon, 0, 9.375, 9.375/epsilon*1.001).Composable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// G_μ at α = 1/(1 + e^ε) is Φ(Φ⁻¹(1−α) − μ), which must not be above α: so Φ(μ/2) ≥ e^ε/(1+e^ε).
 		if tail := math.Erfc(c.Mu/2/math.Sqrt2) / 2; tail > 1/(1+math.Exp(epsilon)) || c.Rho < epsilon*epsilon/2 || epsilon < 16 && c.Mu > 2*math.Sqrt(math.Pi/8)*epsilon*(1+1e-6) {
 			t.Errorf("ε = %v: %+v", epsilon, c)

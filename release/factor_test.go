@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -128,9 +129,7 @@ func TestFactorSelect(t *testing.T) {
 		}
 	}
 	whole, err := sources[true].Select("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	whole.Schema.Factors[0].Name = "changed"
 	if sources[true].Schema.Factors[0].Name != "f" {
 		t.Error("the factors are shared")

@@ -11,15 +11,14 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // entries are the names in a directory.
 func entries(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Name())
@@ -30,24 +29,16 @@ func entries(t *testing.T, dir string) string {
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r.json")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("old"), 0o600))
 	r := example()
-	if err := r.WriteFile(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.WriteFile(path))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if info.Mode() != 0o644 {
 		t.Errorf("mode %v", info.Mode())
 	}
 	back, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if write(t, back) != write(t, r) {
 		t.Error("what was read is not what was written")
 	}
@@ -59,15 +50,11 @@ func TestWriteFile(t *testing.T) {
 func TestWriteFileThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "r.json"), filepath.Join(dir, "link.json")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
 	if err := os.Symlink("r.json", link); err != nil {
 		t.Skip(err)
 	}
-	if err := example().WriteFile(link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, example().WriteFile(link))
 	if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() {
 		t.Errorf("the link was replaced (%v)", err)
 	}
@@ -79,9 +66,7 @@ func TestWriteFileThroughLink(t *testing.T) {
 func TestWriteFileFails(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.json")
-	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(old, []byte("old"), 0o600))
 	invalid := example()
 	invalid.Statistics.SumX[0] = math.NaN()
 	if err := invalid.WriteFile(old); err == nil || !strings.Contains(err.Error(), "statistics.sum_x[0]: must be a finite number") {
@@ -163,9 +148,7 @@ func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a*.json")
 	for _, name := range []string{".a*.json.17.tmp", ".a*.json.x.tmp", ".ab.json.17.tmp", "a*.json.17.tmp", ".a*.json.17.tmp.gz"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	got, err := files.Leftovers(path)
 	if err != nil || !slices.Equal(got, []string{filepath.Join(dir, ".a*.json.17.tmp")}) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -177,9 +178,7 @@ func TestFrameNoise(t *testing.T) {
 			}
 			r.Statistics = StatisticsFromVector(4, e)
 			sub, err := r.Select("y ~ c + a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if n == 0 && sub.Validate() != nil { // its claim too
 				t.Error(sub.Validate())
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // momentsByHand go with byHand: two covariates, one vector with the statistics.
@@ -153,9 +155,7 @@ func TestMomentsClaim(t *testing.T) {
 // response is a covariate, there are none.
 func TestSelectMoments(t *testing.T) {
 	r, err := Read(strings.NewReader(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for formula, want := range map[string][]float64{
 		"":          {1, 2, 3, 4, 5, 6, 7, 8, 9},
 		"y ~ b + a": {4, 3, 2, 1, 9, 8, 7, 6, 5},
@@ -165,9 +165,7 @@ func TestSelectMoments(t *testing.T) {
 		"b ~ a + y": nil,
 	} {
 		got, err := r.Select(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := got.Validate(); err != nil {
 			t.Errorf("%s: %v", formula, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -15,9 +16,7 @@ func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	t.Helper()
 	r := byLevel(t, nb)
 	d, err := r.Schema.Crossed("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r.Schema = *d
 	r.Noise.Scale = map[release.Neighbours]float64{release.ReplaceOne: 20, release.AddRemove: 10}[nb]
 	r.Noise.Sensitivity = r.Noise.Scale
@@ -25,12 +24,8 @@ func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	for i := range 3 + 3*3 + 3*6 {
 		z = append(z, float64(i*i%17)+0.25)
 	}
-	if err := r.TakePerLevel("f", 2, z); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.TakePerLevel("f", 2, z))
+	must.Do(t, r.Validate())
 	if !slices.Equal(r.Measured(), z) {
 		t.Fatalf("measured %v, not %v", r.Measured(), z)
 	}
@@ -50,17 +45,13 @@ func TestPerLevel(t *testing.T) {
 		}
 		for formula, columns := range map[string]int{"y ~ f * x": 6, "y ~ x * f + t": 7, "x ~ y + f": 4, "y ~ f": 3, "y ~ f + x + fc:x": 5} {
 			model, err := r.Select(formula)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if err := model.Validate(); err != nil || model.Dim() != columns {
 				t.Errorf("%s: %d columns, %v", formula, model.Dim(), err)
 			}
 		}
 		model, err := r.Select("x ~ y + f")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		of := r.Levels.Products[1] // tt, tx, ty, xx, xy, yy
 		if got, want := model.Levels.Products[1], []float64{of[5], of[4], of[3]}; !slices.Equal(got, want) {
 			t.Errorf("products of y and x: %v, not %v", got, want)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -23,9 +24,7 @@ func pooled() *Release {
 
 // What is claimed holds against those who collude, or the file is refused; and what composes is what they see.
 func TestPooled(t *testing.T) {
-	if err := pooled().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pooled().Validate())
 	for name, c := range map[string]struct {
 		change func(r *Release)
 		says   string
@@ -52,9 +51,7 @@ func TestPooled(t *testing.T) {
 	alone := pooled()
 	alone.Pooled, alone.Noise.Scale = nil, alone.Noise.Scale*math.Sqrt(3./4)
 	with, err := pooled().Composable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if one, err := alone.Composable(); err != nil || math.Abs(with.Mu/one.Mu-1) > 1e-12 {
 		t.Errorf("μ = %v of four of whom one colludes, %v of one with the noise of three (%v)", with.Mu, one.Mu, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // byHand is a file as a person writes it, with what is optional left out.
@@ -19,9 +21,7 @@ const byHand = `{"format":"dpreg-release/1",
 
 func TestReadByHand(t *testing.T) {
 	r, err := Read(strings.NewReader(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.Privacy != nil || r.N != 100 || r.Dim() != 3 || r.Noise.Sensitivity != 0 || r.Schema.Covariates[1].Upper != 10 || r.Statistics.SumXX[1][0] != 4 {
 		t.Errorf("read as %+v", r)
 	}
@@ -158,9 +158,7 @@ func TestReadIsBounded(t *testing.T) {
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	big := filepath.Join(dir, "big.json")
-	if err := os.WriteFile(big, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(big, nil, 0o600))
 	if err := os.Truncate(big, 1<<30); err != nil { // sparse: takes no room
 		t.Fatal(err)
 	}
@@ -172,9 +170,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("took %v to refuse", d)
 	}
 	bad := filepath.Join(dir, "bad.json")
-	if err := os.WriteFile(bad, []byte(`{"format":"dpreg-release/1","schema":true}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bad, []byte(`{"format":"dpreg-release/1","schema":true}`), 0o600))
 	for path, want := range map[string]string{
 		bad:                       bad + ": schema: must be an object",
 		dir:                       dir,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -53,9 +54,7 @@ func write(t testing.TB, r *Release) string {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := r.WriteTo(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if n != int64(b.Len()) {
 		t.Errorf("WriteTo returned %d, wrote %d bytes", n, b.Len())
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -31,9 +32,7 @@ func TestWithheldRoundTrip(t *testing.T) {
 		t.Errorf("got\n%s\nwant at its end\n%s", text, want)
 	}
 	back, err := Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !reflect.DeepEqual(back, without()) || write(t, back) != text {
 		t.Errorf("read back as %+v", back)
 	}
@@ -84,16 +83,12 @@ func TestWithheldClaim(t *testing.T) {
 // without y, and cannot have y for a covariate.
 func TestWithheldSelect(t *testing.T) {
 	r, err := without().Select("y ~ v")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := r.Statistics.Vector(); !reflect.DeepEqual(got, []float64{2, 3, 22, 23}) || len(r.Withheld) != 1 || r.Validate() != nil {
 		t.Errorf("y ~ v: %v, withheld %v, %v", got, r.Withheld, r.Validate())
 	}
 	r, err = without().Select("u ~ v")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := r.Statistics.Vector(); !reflect.DeepEqual(got, []float64{2, 1, 22, 12, 11}) || r.Withheld != nil || r.Validate() != nil {
 		t.Errorf("u ~ v: %v, withheld %v, %v", got, r.Withheld, r.Validate())
 	}

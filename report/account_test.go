@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/report"
 )
@@ -41,9 +42,7 @@ func linear(a accounting.Accountant, count int) (float64, error) {
 
 func TestPlotAccount(t *testing.T) {
 	var svg, raster bytes.Buffer
-	if err := report.PlotAccount(&svg, accountOf("epsilon"), 1000, linear, "svg"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.PlotAccount(&svg, accountOf("epsilon"), 1000, linear, "svg"))
 	for _, text := range []string{"releases", "privacy-loss distributions", "1e-05"} {
 		if !strings.Contains(svg.String(), text) {
 			t.Errorf("the picture does not say %q", text)
@@ -52,9 +51,7 @@ func TestPlotAccount(t *testing.T) {
 	if strings.Contains(svg.String(), "Rényi") {
 		t.Error("a line without points has a name")
 	}
-	if err := report.PlotAccount(&raster, accountOf("sigma"), 1, linear, "png"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.PlotAccount(&raster, accountOf("sigma"), 1, linear, "png"))
 	if _, err := png.Decode(&raster); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/calibration/audit"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
@@ -18,9 +19,7 @@ func TestAudit(t *testing.T) {
 		Checks:   []audit.Check{{Name: "law", Value: 0.123456, Passed: true}, {Name: "lattice", Value: 7}},
 	}
 	var out bytes.Buffer
-	if err := report.Audit(&out, []*audit.Result{r}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Audit(&out, []*audit.Result{r}))
 	for _, text := range []string{"Audit of epsilon = 1, delta = 1e-06, replace-one neighbours.", "0.9568", "95.7%", "1e+06", "40000", "1-1e-05", "0.123", "passed", "7 FAILED"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("no %q in\n%s", text, out.String())

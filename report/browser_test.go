@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/internal/chromium"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
@@ -52,9 +53,7 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 	}
 	fmt.Fprintf(&host, "<script>%s</script>", browserScript)
 	path := filepath.Join(dir, "host.html")
-	if err := os.WriteFile(path, []byte("<!DOCTYPE html><meta charset=utf-8><body>"+host.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("<!DOCTYPE html><meta charset=utf-8><body>"+host.String()), 0o600))
 	scheme := "1"
 	if dark {
 		scheme = "0"
@@ -73,9 +72,7 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 	if result == nil {
 		t.Fatalf("the script left no result; stderr:\n%s", stderr.String())
 	}
-	if err := json.Unmarshal([]byte(html.UnescapeString(result[1])), &found); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(html.UnescapeString(result[1])), &found))
 	if len(found) != len(texts)*len(widths) {
 		t.Fatalf("%d frames of %d were seen", len(found), len(texts)*len(widths))
 	}
@@ -121,9 +118,7 @@ func TestFilesInBrowser(t *testing.T) {
 	fits := report.FitPlots(fitted(t, wide(14, 0), "naive"), fitted(t, wide(14, 150), "naive"), report.Options{})
 	comparisons, seconds := comparison()
 	compared, err := report.ComparisonPlot(comparisons, seconds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := made().Schema
 	draws := map[string]func(io.Writer) error{
 		"account": func(w io.Writer) error {
@@ -140,9 +135,7 @@ func TestFilesInBrowser(t *testing.T) {
 	texts := make(map[string]string)
 	for name, write := range draws {
 		var svg bytes.Buffer
-		if err := write(&svg); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(&svg))
 		texts[name] = `<!DOCTYPE html><div class="scroll" style="overflow-x: auto">` + strings.Replace(anySVG.FindString(svg.String()), "<svg ", `<svg data-margin="4" `, 1) + "</div>"
 	}
 	found, _ := browse(t, texts, widths[1:2], false)
@@ -169,12 +162,8 @@ func TestPrintedTables(t *testing.T) {
 	for _, p := range []int{8, 16, 24, 60} {
 		page, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
 		var b bytes.Buffer
-		if err := fitPage(&b, fitted(t, wide(p, 0), "naive"), nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(page, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fitPage(&b, fitted(t, wide(p, 0), "naive"), nil, nil))
+		must.Do(t, os.WriteFile(page, b.Bytes(), 0o600))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if out, err := exec.CommandContext(ctx, chromium.Find(t), "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"),
@@ -182,9 +171,7 @@ func TestPrintedTables(t *testing.T) {
 			t.Fatalf("chromium: %v\n%s", err, out)
 		}
 		text, err := exec.Command(reader, "-layout", pdf, "-").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		row, headed, rows := regexp.MustCompile(`(?m)^ *x\d+ .* \d\.\d+$`), 0, 0 // of the estimates
 		for _, paper := range strings.Split(string(text), "\f") {
 			n, header := len(row.FindAllString(paper, -1)), strings.Contains(paper, "Bulk_ESS")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -27,13 +28,9 @@ func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calib
 		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 127, 0
 	}
 	s, err := d.Study(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	trials, ok := studies[string(text)]
 	if !ok {
 		if trials, err = s.Run(context.Background(), calibration.Options{}); err != nil {
@@ -58,9 +55,7 @@ func fig3() *calibration.Design {
 func TestCalibration(t *testing.T) {
 	say := func(s *calibration.Summary, times []calibration.Runtime) string {
 		var b bytes.Buffer
-		if err := report.Calibration(&b, s, times); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Calibration(&b, s, times))
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
 	s, times := studied(t, fig3())
@@ -96,9 +91,7 @@ func TestCalibrationPage(t *testing.T) {
 	s, times := studied(t, fig3())
 	say := func() string {
 		var b bytes.Buffer
-		if err := report.CalibrationPage(&b, s, times, report.Run{Command: "dpreg calibrate --preset fig3", Version: "v1.2.3"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.CalibrationPage(&b, s, times, report.Run{Command: "dpreg calibrate --preset fig3", Version: "v1.2.3"}))
 		if pictures := strings.Count(b.String(), "<figure>"); pictures != 12 {
 			t.Errorf("%d pictures", pictures)
 		}
@@ -134,9 +127,7 @@ func TestCalibrationPlots(t *testing.T) {
 	for _, f := range figures {
 		names[f.Name] = true
 		var svg, raster bytes.Buffer
-		if err := f.Write(&svg, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Write(&svg, "svg"))
 		wellFormed(t, svg.String())
 		for _, text := range []string{"naive", "gibbs-ss-update, plain", "paper noise"} {
 			if !strings.Contains(svg.String(), text) {
@@ -149,9 +140,7 @@ func TestCalibrationPlots(t *testing.T) {
 		if f.Name != "mmd" {
 			continue
 		}
-		if err := f.Write(&raster, "png"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Write(&raster, "png"))
 		if _, err := png.Decode(&raster); err != nil {
 			t.Error(err)
 		}
@@ -173,9 +162,7 @@ func TestCalibrationPlots(t *testing.T) {
 	coverage := make(map[string]string)
 	for _, f := range figures {
 		var svg bytes.Buffer
-		if err := f.Write(&svg, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Write(&svg, "svg"))
 		coverage[f.Name] = svg.String()
 	}
 	if text := coverage["coverage-sigma2"]; !strings.Contains(text, "Of 9 coefficients the first 4") || coverage["coverage-log-lik"] == "" || coverage["coverage-theta3"] == "" || coverage["coverage-theta4"] != "" {

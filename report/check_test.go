@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -67,17 +68,13 @@ func TestCheck(t *testing.T) {
 func TestPlotCheck(t *testing.T) {
 	d := made().Schema
 	var svg, raster bytes.Buffer
-	if err := report.CheckPlot(checkOf(true), &d).Write(&svg, "svg"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.CheckPlot(checkOf(true), &d).Write(&svg, "svg"))
 	for _, text := range []string{"educ × a", "income²", "released", "replicates", "standard deviations"} {
 		if !strings.Contains(svg.String(), text) {
 			t.Errorf("the SVG has no %q", text)
 		}
 	}
-	if err := report.CheckPlot(checkOf(true), &d).Write(&raster, "png"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.CheckPlot(checkOf(true), &d).Write(&raster, "png"))
 	if _, err := png.Decode(&raster); err != nil {
 		t.Error(err)
 	}
@@ -124,9 +121,7 @@ func TestCheckJointly(t *testing.T) {
 func TestCheckJointlyOfMany(t *testing.T) {
 	d := made().Schema
 	var text bytes.Buffer
-	if err := report.Check(&text, jointCheckOf(40, false, "shared", "complete"), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Check(&text, jointCheckOf(40, false, "shared", "complete"), &d))
 	for name, want := range map[string]bool{"\nhospital40.json\n": true, "\nhospital29.json\n": true, "\nhospital30.json\n": false, "\nhospital39.json ": true, "30 releases with the smallest p": true} {
 		if strings.Contains(text.String(), name) != want {
 			t.Errorf("%q: want %v in\n%s", name, want, text.String())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -38,9 +39,7 @@ func comparison() (*calibration.Comparison, []calibration.Runtime) {
 func TestComparison(t *testing.T) {
 	s, times := comparison()
 	var b bytes.Buffer
-	if err := report.Comparison(&b, s, times); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Comparison(&b, s, times))
 	words := strings.Join(strings.Fields(b.String()), " ")
 	for _, part := range []string{
 		"NO PRIVACY. 5 trials of each, seed 7, delta = 1e-06", "predicts the others, the same ones for all methods",
@@ -57,21 +56,15 @@ func TestComparison(t *testing.T) {
 func TestComparisonPlot(t *testing.T) {
 	s, times := comparison()
 	f, err := report.ComparisonPlot(s, times)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var svg, picture bytes.Buffer
-	if err := f.Write(&svg, "svg"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Write(&svg, "svg"))
 	for _, part := range []string{"Methods on rows.csv (no privacy: a study), n = 800, p = 2", "RMSE of θ", "coverage of 90 % predictive", "adassp", "ε = 0.5"} {
 		if !strings.Contains(svg.String(), part) {
 			t.Errorf("the picture does not say %q", part)
 		}
 	}
-	if err := f.Write(&picture, "png"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Write(&picture, "png"))
 	if _, err := png.Decode(&picture); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -74,17 +75,13 @@ func TestDensityAtZero(t *testing.T) {
 // conjugate states; those of the default prior are normal and half-t.
 func TestPriorDensities(t *testing.T) {
 	theta, err := conjugate.NewNIG([]float64{1, -2}, []float64{4, 1, 1, 3}, 6, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	prior := model.DefaultPrior(model.Shape{P: 1, Intercept: true})
 	prior.Theta, prior.Unscaled, prior.Scales = theta, false, nil
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: 0, Upper: 10}, Covariates: []schema.Column{{Name: "x", Lower: 1, Upper: 4}}, Intercept: true}
 	f := &dpreg.Fit{Design: d, Prior: prior}
 	original, err := prior.Original(d.Frame())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for units, nig := range map[dpreg.Units]*conjugate.NIG{dpreg.Scaled: theta, dpreg.Original: original.Theta} {
 		want := make([]float64, 2, 4)
 		nig.VarTheta(want)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
@@ -50,9 +51,7 @@ func TestFitPlots(t *testing.T) {
 		"pairs":     {"(Intercept)", "educ", "…"},
 	} {
 		var svg, raster bytes.Buffer
-		if err := figures[name].Write(&svg, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, figures[name].Write(&svg, "svg"))
 		wellFormed(t, svg.String())
 		for _, text := range says {
 			if !strings.Contains(svg.String(), text) {
@@ -62,9 +61,7 @@ func TestFitPlots(t *testing.T) {
 		if svg.Len() > 120_000 {
 			t.Errorf("%s has %d bytes", name, svg.Len())
 		}
-		if err := figures[name].Write(&raster, "png"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, figures[name].Write(&raster, "png"))
 		if picture, err := png.Decode(&raster); err != nil || picture.Bounds().Dx() < 1000 {
 			t.Errorf("%s: %v, %v", name, err, picture.Bounds())
 		}
@@ -83,9 +80,7 @@ func TestFitPlotsOfLongChains(t *testing.T) {
 	for _, draws := range []int{1000, 20_000} {
 		for name, figure := range plotted(t, fittedBy(t, made(), "naive", draws), nil) {
 			var svg bytes.Buffer
-			if err := figure.Write(&svg, "svg"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, figure.Write(&svg, "svg"))
 			if before, ok := sizes[name]; ok && float64(svg.Len()) > 1.2*float64(before) {
 				t.Errorf("%s: %d bytes of 1000 draws, %d of %d", name, before, svg.Len(), draws)
 			}
@@ -125,9 +120,7 @@ func TestPosteriorSetsTheAxis(t *testing.T) {
 	for moved, beside := range map[float64]string{0: "", 150: "naive: ", -150: "← naive: "} {
 		var svg bytes.Buffer
 		posterior := plotted(t, f, fittedBy(t, wide(3, moved), "naive", 1000))["posterior"]
-		if err := posterior.Write(&svg, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, posterior.Write(&svg, "svg"))
 		parameters := f.Summary(dpreg.Original, 0.95).Parameters
 		for i, panel := range posterior.Plots()[:4] { // the coefficients
 			p := parameters[i]
@@ -150,9 +143,7 @@ func TestFitPlotsOfMany(t *testing.T) {
 		}
 		for name, figure := range plotted(t, fitted(t, wide(p, 0), "naive"), nil) {
 			var svg bytes.Buffer
-			if err := figure.Write(&svg, "svg"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, figure.Write(&svg, "svg"))
 			text := regexp.MustCompile(`</text>[^>]*>`).ReplaceAllString(svg.String(), " ")
 			panels, want, says := len(figure.Plots()), min(p+2, 40), said
 			if name == "pairs" {

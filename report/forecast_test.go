@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -78,9 +79,7 @@ func TestForecastPlot(t *testing.T) {
 	} {
 		c.f.Points[0].Slopes[0].WidthError = math.NaN()
 		var svg, raster bytes.Buffer
-		if err := report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&svg, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&svg, "svg"))
 		for _, text := range c.says {
 			if !strings.Contains(svg.String(), text) {
 				t.Errorf("the picture does not say %q", text)
@@ -90,9 +89,7 @@ func TestForecastPlot(t *testing.T) {
 		if drawn := strings.Count(svg.String(), "dasharray:6,4") + strings.Count(svg.String(), "A3,3 0 1 1")/2; drawn < 2 {
 			t.Errorf("%v: without noise is drawn %d times, in the key and in the panel", c.says, drawn)
 		}
-		if err := report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&raster, "png"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&raster, "png"))
 		picture, err := png.Decode(&raster)
 		if err != nil || picture.Bounds().Dx() < 600 {
 			t.Errorf("%v: %v", picture.Bounds(), err)

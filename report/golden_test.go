@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -23,19 +24,13 @@ var update = flag.Bool("update", false, "write the golden files anew; read them 
 func golden(t *testing.T, name string, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(&b))
 	path := "testdata/" + name + ".golden"
 	if *update {
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if b.String() != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", path, b.String(), want)
 	}
@@ -146,18 +141,14 @@ func TestStatement(t *testing.T) {
 
 func TestShow(t *testing.T) {
 	r := made()
-	if err := r.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Validate())
 	wantNarrow(t, golden(t, "show", func(w io.Writer) error { return report.Show(w, r) }))
 }
 
 func TestShowWithheld(t *testing.T) {
 	r := made()
 	r.Statistics.SumYY, r.Withheld = nil, []string{release.WithheldYY}
-	if err := r.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Validate())
 	wantNarrow(t, golden(t, "withheld", func(w io.Writer) error { return report.Show(w, r) }))
 }
 
@@ -165,14 +156,10 @@ func TestShowWithheld(t *testing.T) {
 func documented(t *testing.T) *release.Release {
 	t.Helper()
 	page, err := os.ReadFile("../docs/release-format.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, example, _ := strings.Cut(string(page), "```json\n{\n  \"format\": \"dpreg-release/2\"")
 	r, err := release.Read(strings.NewReader("{\"format\": \"dpreg-release/2\"" + strings.Split(example, "```")[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r
 }
 
@@ -199,16 +186,12 @@ func withMoments(least int, noise release.Noise) *release.Release {
 func TestMoments(t *testing.T) {
 	wantNarrow(t, golden(t, "moments", func(w io.Writer) error {
 		apart := withMoments(1, release.Noise{Kind: release.Laplace, Scale: 28.9052, Sensitivity: 14.4526})
-		if err := apart.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, apart.Validate())
 		if err := report.Statement(w, apart); err != nil {
 			return err
 		}
 		together := withMoments(3, release.Noise{})
-		if err := together.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, together.Validate())
 		return report.Show(w, together)
 	}))
 }

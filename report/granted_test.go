@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
@@ -22,9 +23,7 @@ func TestGranted(t *testing.T) {
 	heavy := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
 	heavy.Kurtosis = model.Kurtosis{Least: 3, Most: 69}
 	mean, err := one.Select("income ~ 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	several := []dpreg.Custodian{{Name: "a", Release: one}, {Name: "b", Release: other}}
 	for name, c := range map[string]struct {
 		of      []dpreg.Custodian
@@ -43,13 +42,9 @@ func TestGranted(t *testing.T) {
 	} {
 		c.options.Plan = mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}
 		fit, err := dpreg.Infer(context.Background(), c.of, c.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var text bytes.Buffer
-		if err := report.Fit(&text, fit, report.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Fit(&text, fit, report.Options{}))
 		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), c.says) {
 			t.Errorf("%s: it lacks %q:\n%s", name, c.says, text.String())
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/report"
@@ -27,21 +28,15 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 	t.Helper()
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "b.db")
 	b := ledger.Budget{Data: "größe.csv", Neighbours: "replace-one", Epsilon: decimal("2"), Delta: decimal("1e-5"), Filter: filter}
-	if err := ledger.Create(ctx, path, b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ledger.Create(ctx, path, b))
 	l, err := ledger.Open(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	for i := range releases {
 		c := ledger.Charge{Epsilon: decimal("0.3"), Delta: new(big.Rat), Noise: ledger.Laplace, Neighbours: "replace-one", Release: "/home/somebody/with/a/long/name/r.json"}
 		if i > 0 {
 			sigma, err := accounting.Sigma(0.3, 1e-6, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			c.Delta, c.Noise, c.Sensitivity, c.Scale = decimal("1e-6"), ledger.Gaussian, 1, sigma
 		}
 		if _, err := l.Charge(ctx, c); err != nil {
@@ -49,9 +44,7 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 		}
 	}
 	h, err := l.History(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	h.Events = []ledger.Event{{Hash: strings.Repeat("5b1f", 16)}} // its own hangs on the key
 	for i := range h.Entries {
 		h.Entries[i].Time = time.Date(2026, 3, 1, 9, i, 0, 0, time.UTC)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/whatif"
 )
@@ -84,9 +85,7 @@ func pages(t *testing.T) map[string]string {
 		"study": func(w io.Writer) error { return report.CalibrationPage(w, study, times, long) },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(&b))
 		texts[name] = b.String()
 	}
 	written = texts
@@ -117,9 +116,7 @@ func TestPageOfNonPrivate(t *testing.T) {
 	f := fitted(t, made(), "naive")
 	f.Custodians = nil
 	var b bytes.Buffer
-	if err := fitPage(&b, f, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fitPage(&b, f, nil, nil))
 	if text := b.String(); !strings.Contains(text, "NOT PRIVATE") || strings.Contains(text, "What is private") {
 		t.Error("the page does not say that it is not private")
 	}

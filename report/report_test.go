@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -26,9 +27,7 @@ func fittedBy(t *testing.T, r *release.Release, method string, draws int) *dpreg
 	t.Helper()
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: draws, Seed: 1}
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: method, Plan: plan})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f
 }
 
@@ -38,9 +37,7 @@ func TestFit(t *testing.T) {
 	r := made()
 	r.Simulated = true
 	var b bytes.Buffer
-	if err := report.Fit(&b, fitted(t, r, ""), report.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Fit(&b, fitted(t, r, ""), report.Options{}))
 	text, at := b.String(), 0
 	for _, part := range []string{"SIMULATED", "epsilon = 1", "Warning: the noise of this release", "income ~ educ + a, method mcmc-exact", "Method mcmc-exact was taken: ",
 		"Estimate", "l-95%", "\nsigma ", "2 chains of 100 draws", "Price of privacy"} {
@@ -56,18 +53,14 @@ func TestFit(t *testing.T) {
 func TestFitOptions(t *testing.T) {
 	f := fitted(t, made(), "")
 	var b bytes.Buffer
-	if err := report.Fit(&b, f, report.Options{Units: dpreg.Scaled, Level: 0.8}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Fit(&b, f, report.Options{Units: dpreg.Scaled, Level: 0.8}))
 	for _, part := range []string{"scaled units", "u-80%"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("no %q in\n%s", part, b.String())
 		}
 	}
 	b.Reset()
-	if err := report.Fit(&b, fitted(t, made(), "naive"), report.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Fit(&b, fitted(t, made(), "naive"), report.Options{}))
 	if text := b.String(); strings.Contains(text, "Price") || !strings.Contains(text, "Warning: naive") {
 		t.Errorf("naive:\n%s", text)
 	}
@@ -94,9 +87,7 @@ func TestWriteErrors(t *testing.T) {
 		"Show": func(w io.Writer) error { return report.Show(w, made()) },
 	} {
 		var whole bytes.Buffer
-		if err := write(&whole); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(&whole))
 		for left := 0; left < whole.Len(); left += 89 {
 			if err := write(&short{left}); !errors.Is(err, errFull) {
 				t.Fatalf("%s: after %d bytes: %v", name, left, err)
@@ -115,9 +106,7 @@ func TestShowWide(t *testing.T) {
 		}
 		r.Statistics = release.StatisticsFromVector(m, make([]float64, release.Length(m)))
 		var out strings.Builder
-		if err := report.Show(&out, r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Show(&out, r))
 		if got := strings.Count(out.String(), "\nsum of "); got != lines {
 			t.Errorf("%d columns: %d sums are listed, not %d", m, got, lines)
 		}
@@ -142,9 +131,7 @@ func TestFitWidth(t *testing.T) {
 		{report.Options{Brief: true}, "Estimate", "Privacy"},
 	} {
 		var b strings.Builder
-		if err := report.Fit(&b, f, c.o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, report.Fit(&b, f, c.o))
 		if !strings.Contains(b.String(), c.has) || strings.Contains(b.String(), c.lacks) {
 			t.Errorf("%+v lacks %q or has %q:\n%s", c.o, c.has, c.lacks, b.String())
 		}

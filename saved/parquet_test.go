@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -19,13 +20,9 @@ func TestParquet(t *testing.T) {
 		Chains: [][]float64{{1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, math.Inf(1), 1e-300}},
 	}
 	var file bytes.Buffer
-	if err := WriteParquet(&file, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteParquet(&file, d))
 	f, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, c := range f.Root().Columns() {
 		names = append(names, c.Name())

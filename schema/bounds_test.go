@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestParseBounds(t *testing.T) {
 	got, err := ParseBounds("x=0:40", "y=-1.5e3:+2E2, wine drunk = 0 : 1", "a=b=.5:1.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := Bounds{
 		{Name: "x", Lower: 0, Upper: 40},
 		{Name: "y", Lower: -1500, Upper: 200},

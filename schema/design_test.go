@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // example has a column of every sort.
@@ -30,18 +32,14 @@ func names(columns []Column) []string {
 
 func TestDesign(t *testing.T) {
 	d, err := example().Design("x1 ~ y + x2 - 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := names(d.Columns()); !slices.Equal(got, []string{"y", "x2", "x1"}) || d.Intercept {
 		t.Errorf("got %v, intercept %v", got, d.Intercept)
 	}
 	plain := &Schema{Columns: []Column{example().Columns[0], example().Columns[2], example().Columns[5]}}
 	for _, formula := range []string{"", " ", "y ~ ."} {
 		d, err := plain.Design(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := names(d.Columns()); !slices.Equal(got, []string{"x1", "x2", "y"}) || !d.Intercept {
 			t.Errorf("%q: got %v, intercept %v", formula, got, d.Intercept)
 		}
@@ -114,9 +112,7 @@ func TestDesignJSON(t *testing.T) {
 		Intercept:  true,
 	}
 	got, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const want = `{"response":{"name":"y","lower":-1,"upper":1},"covariates":[{"name":"x","lower":0,"upper":0.5}],"intercept":true}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // people has two factors, a boolean and two numbers.
@@ -17,9 +19,7 @@ func people(t *testing.T) *Schema {
 		{"name":"owner","type":"boolean"},
 		{"name":"sex","type":"string","constraints":{"enum":["f","m"]}},
 		{"name":"income","constraints":{"minimum":0,"maximum":1e5}}]}`), "people")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -49,9 +49,7 @@ func TestFactorDesign(t *testing.T) {
 		}
 	}
 	d, err := people(t).Design("income ~ colour")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := &Design{
 		Response: Column{Name: "income", Lower: 0, Upper: 1e5},
 		Covariates: []Column{
@@ -71,9 +69,7 @@ func TestTwoLevelsRespond(t *testing.T) {
 	s.Columns = append(s.Columns, Column{Name: "smokes", Type: "string", Levels: []string{"no", "yes"}})
 	want := Column{Name: "smokesyes", Lower: 0, Upper: 1, Factor: "smokes", Level: "yes"}
 	made, err := s.Design("smokes ~ .")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, formula := range []string{"smokes ~ age", "smokesyes ~ age"} {
 		d, err := made.Select(formula)
 		if err != nil || !reflect.DeepEqual(d.Response, want) || len(d.Covariates) != 1 || len(d.Factors) != 1 {
@@ -113,9 +109,7 @@ func TestFactorSelect(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		f := Formula{Response: "income", All: true, Intercept: intercept}
 		d, err := people(t).Design(f.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		whole[intercept] = d
 	}
 	for _, c := range []struct {
@@ -165,9 +159,7 @@ func TestFactorSelect(t *testing.T) {
 	}
 	// Of a factor that is there in part, the part is what "." stands for.
 	part, err := whole[true].Select("income ~ colourgreen + age")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got, err := part.Select("income ~ ."); err != nil || !reflect.DeepEqual(got, part) {
 		t.Errorf("got %+v, %v, want %+v", got, err, part)
 	}
@@ -190,9 +182,7 @@ func TestValidateFactors(t *testing.T) {
 			Intercept: true,
 		}
 	}
-	if err := good().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, good().Validate())
 	for _, c := range []struct {
 		edit func(d *Design)
 		want string
@@ -225,9 +215,7 @@ func TestValidateFactors(t *testing.T) {
 
 func TestFactorJSON(t *testing.T) {
 	d, err := people(t).Design("income ~ sex + owner")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := json.Marshal(d)
 	const want = `{"response":{"name":"income","lower":0,"upper":100000},"covariates":[{"name":"sexm","lower":0,"upper":1,"factor":"sex","level":"m"},` +
 		`{"name":"owner","lower":0,"upper":1,"type":"boolean"}],"factors":[{"name":"sex","levels":["f","m"]}],"intercept":true}`

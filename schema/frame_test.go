@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // tolerance is relative to the sizes of the terms of the sums that are compared.
@@ -31,9 +33,7 @@ func eachDesign(t *testing.T, f func(t *testing.T, d *Design, rng *rand.Rand)) {
 			for _, away := range []float64{0, 5, -3} {
 				t.Run(fmt.Sprintf("p=%d/intercept=%v/away=%v", p, intercept, away), func(t *testing.T) {
 					d := box(p, away, intercept)
-					if err := d.Validate(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, d.Validate())
 					f(t, d, rand.New(rand.NewPCG(1, 2)))
 				})
 			}
@@ -221,9 +221,7 @@ func TestHull(t *testing.T) {
 		d.Response.Upper = 12
 	})
 	h, err := Hull([]string{"a.json", "b.json"}, []*Design{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := h.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // What ReadSchema accepts is JSON to encoding/json too, has sound columns, and
@@ -14,9 +16,7 @@ import (
 func FuzzReadSchema(f *testing.F) {
 	for _, path := range []string{"../testdata/pums.schema.json", "../testdata/cirrhosis.schema.json"} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(text)
 	}
 	f.Add([]byte(field(`{"minimum":-1e2,"maximum":null}`)))
@@ -38,13 +38,9 @@ func FuzzReadSchema(f *testing.F) {
 			}
 		}
 		var b bytes.Buffer
-		if err := s.WriteTemplate(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.WriteTemplate(&b))
 		back, err := ReadSchema(&b, "template")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, c := range back.Columns {
 			want := s.Columns[i]
 			if !c.Bounded() && !want.Bounded() { // NaN is not equal to itself, and one bound alone may be lost

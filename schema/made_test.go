@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // terms is a table with columns of every kind.
@@ -54,9 +56,7 @@ func TestTermNames(t *testing.T) {
 		}
 		// A file has all that is needed, and a model of it is the model.
 		text, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var back Design
 		if err := json.Unmarshal(text, &back); err != nil || back.Validate() != nil {
 			t.Errorf("%s: %v, %v\n%s", formula, err, back.Validate(), text)
@@ -74,18 +74,14 @@ func TestTermNames(t *testing.T) {
 // attained where each variable stands once.
 func TestTermValues(t *testing.T) {
 	d, err := termsTable().Design("log(y + 1) ~ I(-x^2 + 2*z) + sqrt(`a b`) + poly(z, 3) + scale(x) + exp(z):g + o:h + abs(z) + I((z - 1)/(x + 1)) + log10(x) + log1p(x) + I(`a b` * z) + I(2^z)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	legendre := func(z float64) (p1, p2, p3 float64) {
 		s := (z - 0.5) / 1.5
 		return s, 1.5*s*s - 0.5, 2.5*s*s*s - 1.5*s
 	}
 	for _, clamp := range []bool{true, false} {
 		m, err := d.Maker(d.Columns(), clamp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rng, at := rand.New(rand.NewPCG(1, 2)), map[string]int{}
 		for i, c := range m.Columns {
 			at[c.Name] = i
@@ -191,9 +187,7 @@ func TestTermFileRefused(t *testing.T) {
 		"no type":                   func(d *Design) { d.Covariates[0].Type = typeBoolean; d.Covariates[0].Lower = -1 },
 	} {
 		d, err := termsTable().Design("y ~ log(x) + z:o")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		change(d)
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), want) && want != "no type" {
 			t.Errorf("%v, want %q", err, want)
@@ -204,9 +198,7 @@ func TestTermFileRefused(t *testing.T) {
 // A model of a release's columns has only the terms that are there.
 func TestTermSelect(t *testing.T) {
 	d, err := termsTable().Design("y ~ log(x) + x*g + poly(z, 2)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for formula, want := range map[string][]string{
 		"y ~ log(x)":            {"log(x)"},
 		"log(x) ~ y + gv":       {"y", "gv"},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestReadSchema(t *testing.T) {
@@ -17,9 +19,7 @@ func TestReadSchema(t *testing.T) {
 		{"name":"x","type":"integer","constraints":{"minimum":-1e2,"maximum":null}},
 		{"name":"X","type":"number","rdfType":"u","constraints":{"minimum":-0.5,"maximum":1.25e1}}]}` + "\n"
 	s, err := ReadSchema(strings.NewReader(text), "s.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(s.Columns) != 5 || s.Columns[1].Type != "string" || s.Columns[2].Type != "date" {
 		t.Fatalf("got %+v", s.Columns)
 	}

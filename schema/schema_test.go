@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // wantError fails unless err is there and holds every part.
@@ -26,22 +28,16 @@ func wantError(t *testing.T, err error, parts ...string) {
 func readFile(t *testing.T, path string) *Schema {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	s, err := ReadSchema(f, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
 func TestFromHeader(t *testing.T) {
 	s, err := FromHeader([]string{"", "x", "wine drunk", "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(s.Columns) != 3 || s.Columns[1].Name != "wine drunk" || s.Columns[0].Bounded() {
 		t.Errorf("got %+v", s.Columns)
 	}
@@ -72,17 +68,11 @@ func TestFromHeader(t *testing.T) {
 
 func TestWithBounds(t *testing.T) {
 	s, err := FromHeader([]string{"x", "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, err := ParseBounds("x=0:40")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, err := s.WithBounds(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !reflect.DeepEqual(out.Columns[0], Column{Name: "x", Lower: 0, Upper: 40}) || out.Columns[1].Bounded() {
 		t.Errorf("got %+v", out.Columns)
 	}
@@ -95,9 +85,7 @@ func TestWithBounds(t *testing.T) {
 
 func TestTemplate(t *testing.T) {
 	s, err := FromHeader([]string{"x", `a "b" <&>`, "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s, err = s.WithBounds(Bounds{{Name: "y", Lower: -1e-3, Upper: 1e21}}); err != nil {
 		t.Fatal(err)
 	}
@@ -105,16 +93,12 @@ func TestTemplate(t *testing.T) {
 		Column{Name: "sex", Lower: math.NaN(), Upper: math.NaN(), Type: "string", Levels: []string{"<f>", "m"}},
 		Column{Name: "owner", Lower: 0, Upper: 1, Type: "boolean"})
 	var b bytes.Buffer
-	if err := s.WriteTemplate(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.WriteTemplate(&b))
 	if !strings.Contains(b.String(), "\"minimum\": null,\n") {
 		t.Errorf("nothing to fill in:\n%s", b.String())
 	}
 	back, err := ReadSchema(&b, "template")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, c := range back.Columns {
 		want := s.Columns[i]
 		if c.Name != want.Name || c.Type != want.Type || c.Bounded() != want.Bounded() || !slices.Equal(c.Levels, want.Levels) {
@@ -129,9 +113,7 @@ func TestTemplate(t *testing.T) {
 func TestShippedSchemas(t *testing.T) {
 	pums := readFile(t, "../testdata/pums.schema.json")
 	d, err := pums.Design("income ~ educ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := &Design{
 		Response:   Column{Name: "income", Lower: 0, Upper: 500000},
 		Covariates: []Column{{Name: "educ", Lower: 1, Upper: 16}},
@@ -141,9 +123,7 @@ func TestShippedSchemas(t *testing.T) {
 		t.Errorf("got %+v, want %+v", d, want)
 	}
 	d, err = readFile(t, "../testdata/cirrhosis.schema.json").Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if d.Response.Name != "cirrhosis" || len(d.Covariates) != 4 || !d.Intercept {
 		t.Errorf("got %+v", d)
 	}

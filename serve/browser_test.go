@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/internal/chromium"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // browser is Chromium, told what to do through a pipe: messages of JSON, each with a 0 behind it
@@ -29,23 +30,15 @@ func browse(t *testing.T) *browser {
 	t.Helper()
 	program := chromium.Find(t)
 	in, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	from, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	user, err := os.MkdirTemp("", "chromium") // t.TempDir fails where a child of the browser still writes
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	command := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
 		"--no-first-run", "--user-data-dir="+user, "--remote-debugging-pipe", "about:blank")
 	command.ExtraFiles = []*os.File{in, out} // 3 and 4
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	in.Close()
 	out.Close()
 	b := &browser{t: t, to: to, from: bufio.NewReader(from)}

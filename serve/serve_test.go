@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -22,18 +23,12 @@ import (
 func source(t *testing.T, name string, replace ...string) Source {
 	t.Helper()
 	text, err := os.ReadFile("../testdata/pums-eps1.release.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text = []byte(strings.NewReplacer(replace...).Replace(string(text)))
 	path := filepath.Join(t.TempDir(), "r.json")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o644))
 	r, err := release.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return Source{name, fmt.Sprintf("%x", sha256.Sum256(text)), r}
 }
 
@@ -41,9 +36,7 @@ func source(t *testing.T, name string, replace ...string) Source {
 func served(t *testing.T, sources ...Source) *Server {
 	t.Helper()
 	s, err := Open(0, "test", sources...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
@@ -60,9 +53,7 @@ func served(t *testing.T, sources ...Source) *Server {
 func send(t *testing.T, method, address string, form url.Values, header map[string]string) (status int, text string, response *http.Response) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -74,14 +65,10 @@ func send(t *testing.T, method, address string, form url.Values, header map[stri
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err = client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer response.Body.Close()
 	all, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return response.StatusCode, string(all), response
 }
 
@@ -219,14 +206,10 @@ func TestRun(t *testing.T) {
 func startLong(t *testing.T, s *Server) (*run, *order) {
 	t.Helper()
 	o, err := s.order(s.first())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o.options.Plan.ESS = 1e12
 	long, err := s.runs.start(o, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return long, o
 }
 
@@ -258,9 +241,7 @@ func TestRunsTakeTurns(t *testing.T) {
 	waitFor(t, s, next, done)
 	for range most {
 		r, err := s.runs.start(o, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.cancel()
 		waitFor(t, s, r, stopped)
 	}
@@ -274,9 +255,7 @@ func TestRunsTakeTurns(t *testing.T) {
 func TestHostileRelease(t *testing.T) {
 	const evil = `<script>alert(1)</script>'"`
 	quoted, err := json.Marshal(evil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := served(t, source(t, "<img src=x>.json", `"educ"`, string(quoted)))
 	_, form, _ := send(t, "GET", s.URL(), nil, nil)
 	send(t, "POST", s.URL()+"runs", typed("covariate", evil, "questions", "R2\n`"+evil+"` > 0"), nil)
@@ -319,9 +298,7 @@ func TestParts(t *testing.T) {
 	for sharing, want := range map[string]bool{"partial": false, "complete": true} {
 		first.Sharing = sharing
 		o, err := s.order(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if strings.Contains(o.infer, "--pooling complete") != want || strings.Contains(o.infer, "partial") || o.options.Pooling != sharing {
 			t.Errorf("%s: %s, %+v", sharing, o.infer, o.options)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -20,14 +21,10 @@ func members(t *testing.T, n, threshold int) (*Group, []Key) {
 	var keys []Key
 	for range n {
 		k, err := NewKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		keys, g.Keys = append(keys, k), append(g.Keys, k.Public())
 	}
-	if err := g.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Check())
 	return g, keys
 }
 
@@ -43,9 +40,7 @@ func run(t *testing.T, g *Group, keys []Key, z map[int][]*big.Int, adding []int)
 	}
 	for _, by := range adding {
 		sum, err := g.Add(keys[by], by, addressed(sealed, by))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sums[by] = sum
 	}
 	return sums
@@ -86,9 +81,7 @@ func TestTotal(t *testing.T) {
 			}
 		}
 		total, err := g.Total(run(t, g, keys, z, rng.Perm(n)[:threshold+rng.IntN(n-threshold+1)]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if fmt.Sprint(total) != fmt.Sprint(want) {
 			t.Errorf("%d of %d: %v, not %v", threshold, n, total, want)
 		}
@@ -133,9 +126,7 @@ func TestChanged(t *testing.T) {
 func TestSealed(t *testing.T) {
 	g, keys := members(t, 3, 2)
 	sealed, err := g.Split(keys[0], 0, vector(1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	opens := func(g *Group, k Key, by, from int, text []byte) bool {
 		_, err := g.Add(k, by, map[int][]byte{from: text})
 		return err == nil
@@ -211,9 +202,7 @@ func TestGroupCheck(t *testing.T) {
 	}
 	low := &Group{Keys: [][]byte{make([]byte, 32), good.Keys[1]}, Threshold: 2} // a point of low order
 	k, err := NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := low.Split(k, 1, vector(1)); err == nil {
 		t.Error("it seals for a key that has no secret")
 	}

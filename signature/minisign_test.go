@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Files of minisign 0.11, made by
@@ -15,13 +17,9 @@ import (
 func TestOfMinisign(t *testing.T) {
 	path := filepath.Join("testdata", "release.json")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	key, err := ReadPublic(filepath.Join("testdata", "hospital.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s, _, err := Verify(path, text, key); err != nil || s != (Statement{Digest: digest(text)}) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -51,27 +49,19 @@ func TestByMinisign(t *testing.T) {
 		}
 		return err
 	}
-	if err := minisign("-G", "-W", "-p", "theirs.pub", "-s", "theirs.key"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, minisign("-G", "-W", "-p", "theirs.pub", "-s", "theirs.key"))
 	if _, err := NewKey("ours.key", "ours.pub"); err != nil {
 		t.Fatal(err)
 	}
 	text := []byte("{\"n\": 1000}\n")
 	write := func(text []byte) {
-		if err := os.WriteFile("r.json", text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("r.json", text, 0o600))
 	}
 	for _, by := range []string{"ours", "theirs"} {
 		write(text)
 		key, err := ReadKey(by + ".key")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := key.Sign("r.json", Statement{Program: "v1", Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, key.Sign("r.json", Statement{Program: "v1", Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}))
 		if err := minisign("-Vm", "r.json", "-p", by+".pub"); err != nil {
 			t.Errorf("minisign refuses what the key %s signed: %v", by, err)
 		}
@@ -81,13 +71,9 @@ func TestByMinisign(t *testing.T) {
 		}
 	}
 	write(text)
-	if err := minisign("-Sm", "r.json", "-s", "ours.key", "-t", "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, minisign("-Sm", "r.json", "-s", "ours.key", "-t", "by hand"))
 	public, err := ReadPublic("ours.pub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, _, err := Verify("r.json", text, public); err != nil {
 		t.Errorf("what minisign signed: %v", err)
 	}

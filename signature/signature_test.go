@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/blake2b"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // The signature is Ed25519's of what minisign's format says that it is of
@@ -22,35 +24,23 @@ func TestFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	key, err := ReadKey(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file := filepath.Join(t.TempDir(), "r.json")
 	text := []byte("{\"n\": 1000}\n")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, text, 0o600))
 	said := Statement{Program: "v1 with blanks", Ledger: strings.Repeat("ab", 32), Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	if err := key.Sign(file, said); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, key.Sign(file, said))
 	decoded := func(path string, line int) []byte {
 		t.Helper()
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		bytes, err := base64.StdEncoding.DecodeString(strings.Split(string(text), "\n")[line])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return bytes
 	}
 	public, signature, global := decoded(path+".pub", 1), decoded(file+Suffix, 1), decoded(file+Suffix, 3)
 	all, err := os.ReadFile(file + Suffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	comment, _ := strings.CutPrefix(strings.Split(string(all), "\n")[2], "trusted comment: ")
 	hash := blake2b.Sum512(text)
 	by := ed25519.PublicKey(public[10:])
@@ -59,9 +49,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("another format:\n%s", all)
 	}
 	trusted, err := ReadPublic(path + ".pub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, _, err := Verify(file, text, trusted)
 	if said.Digest, said.Program = digest(text), "v1_with_blanks"; err != nil || got != said {
 		t.Errorf("%+v, %v", got, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -53,9 +54,7 @@ func TestArrowRefuses(t *testing.T) {
 		"":                                 "this is no Arrow file",
 	} {
 		path := filepath.Join(t.TempDir(), "data.feather")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := rowsOf(Options{}, path, "", t); err == nil || !strings.Contains(err.Error(), want) || reveals(err) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
@@ -93,14 +92,10 @@ func TestWide(t *testing.T) {
 func TestArrowCut(t *testing.T) {
 	for _, name := range []string{"batches.arrow", "batches.arrows"} {
 		text, err := os.ReadFile("testdata/arrow/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		path := filepath.Join(t.TempDir(), name)
 		read := func(text []byte) error {
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, text, 0o600))
 			_, err := rowsOf(Options{Missing: Midpoint, Empty: true}, path, "", t)
 			return err
 		}
@@ -120,9 +115,7 @@ func TestArrowDamaged(t *testing.T) {
 	tries := testsize.Of(40, 1000)
 	for _, name := range elsewhere(t, ArrowFormat) {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		path := filepath.Join(t.TempDir(), filepath.Base(name))
 		for range tries {
 			var edits []byte
@@ -139,9 +132,7 @@ func FuzzArrow(f *testing.F) {
 	var files [][]byte
 	for i, path := range elsewhere(f, ArrowFormat) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		files = append(files, text)
 		f.Add(byte(i), []byte{0, 40, 255}, len(text))
 	}

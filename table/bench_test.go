@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -29,9 +30,7 @@ func BenchmarkCSV(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, err := range CSV(strings.NewReader(text.String()), "data.csv", d) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -57,9 +58,7 @@ func TestColumnsRefuses(t *testing.T) {
 	}
 	for range 2 { // the sequence may be left
 		_, rows, err := Options{}.Columns(strings.NewReader("x,y\n1,2\n3,4\n"), "new.csv", []schema.Column{{Name: "x"}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range rows {
 			break
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -53,9 +54,7 @@ func TestCSV(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := collect(iotest.OneByteReader(strings.NewReader(text)), design())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
@@ -308,22 +307,14 @@ func TestShippedData(t *testing.T) {
 		rows          int
 	}{{"pums", "income ~ .", 1000}, {"pums", "income ~ educ", 1000}, {"cirrhosis", "", 46}} {
 		s, err := os.Open("../testdata/" + c.name + ".schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer s.Close()
 		columns, err := schema.ReadSchema(s, c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		d, err := columns.Design(c.formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		data, err := os.Open("../testdata/" + c.name + ".csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer data.Close()
 		got, err := collect(data, d)
 		if err != nil || len(got) != c.rows {
@@ -362,9 +353,7 @@ func TestCSVMemory(t *testing.T) {
 	var stats runtime.MemStats
 	var before uint64
 	for row, err := range CSV(&repeated{head: "x,y\n", line: "3.25,0.5\n", lines: many}, "data.csv", design()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if math.Abs(row[0]) > 1 {
 			t.Fatal(row)
 		}

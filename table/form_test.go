@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -28,13 +29,9 @@ const formRows = "größe,x,on,g,note\n1.5,2,true,ü,a\n-3e0,4.25,0,v,b\n2,,1,ü
 func asFile(t *testing.T, name, text string, form Form) ([][]float64, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	s, err := Find(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s.Form = form
 	if _, err := s.Header("x"); err != nil {
 		return nil, err
@@ -142,9 +139,7 @@ func FuzzJSONLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		w, err := (Options{}).scaled(&schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Covariates: []schema.Column{{Name: "x", Upper: 1}}, Intercept: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rows, err := openJSON(strings.NewReader(text), "r", w)
 		if err != nil {
 			return

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // everyError is all that an error about a body below the header "x,y" can say:
@@ -46,9 +48,7 @@ func FuzzCSV(f *testing.F) {
 func FuzzHeader(f *testing.F) {
 	for _, path := range []string{"../testdata/pums.csv", "../testdata/cirrhosis.csv"} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(string(text[:200]))
 	}
 	for _, text := range []string{"", "\ufeffx,y", "\"\",x\r\n", "59,1\n", "x;y", "x,x", "\xff\xfe", "a\"b,c"} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -20,9 +21,7 @@ const colours = `{"fields":[
 func coloursDesign(t *testing.T, formula string) *schema.Design {
 	t.Helper()
 	s, err := schema.ReadSchema(strings.NewReader(colours), "colours")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := s.Design(formula)
 	if err != nil {
 		t.Fatalf("%s: %v", formula, err)
@@ -33,13 +32,9 @@ func coloursDesign(t *testing.T, formula string) *schema.Design {
 // Names, order and values of the columns are those of R's model.matrix.
 func TestModelMatrix(t *testing.T) {
 	want, err := os.ReadFile("testdata/modelmatrix.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	data, err := os.ReadFile("testdata/modelmatrix.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	source, _, _ := strings.Cut(string(want), "\n")
 	got := source + "\n"
 	formulas := 0
@@ -68,9 +63,7 @@ func modelMatrix(t *testing.T, data []byte, d *schema.Design) string {
 	fmt.Fprintln(&out, strings.Join(labels, ","))
 	frame, row := d.Frame(), make([]float64, len(d.Covariates)+1)
 	for scaled, err := range CSV(bytes.NewReader(data), "modelmatrix.csv", d) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for j, v := range scaled {
 			row[j] = frame.Centre[j] + float64(frame.Half[j]*v)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -22,13 +23,9 @@ func mixed(t testing.TB, formula string) *schema.Design {
 		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
 		{"name":"b","type":"boolean"},
 		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "mixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := s.Design(formula)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -109,13 +106,9 @@ func TestOptionsRefuse(t *testing.T) {
 func TestLevelNA(t *testing.T) {
 	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"land","type":"string","constraints":{"enum":["ZA","NA"]}},
 		{"name":"y","constraints":{"minimum":-1,"maximum":1}}]}`), "land")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := s.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := (Options{}).collect("land,y\nNA,1\n", d); err == nil || !strings.Contains(err.Error(), `"NA" is a level`) {
 		t.Errorf("error %v", err)
 	}
@@ -142,9 +135,7 @@ func TestColumnsOfDesign(t *testing.T) {
 		t.Errorf("no row for %v", want)
 	}
 	_, rows, err = Options{}.Columns(strings.NewReader("b,x,f\n1,1,4711\n"), "new.csv", d.Covariates, d.Factors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, err := range rows {
 		if !errors.Is(err, errLevel) {
 			t.Errorf("error %v", err)
@@ -196,13 +187,9 @@ func TestEmpty(t *testing.T) {
 	}{{"x,y\n", true, ""}, {"x,y\n", false, "there are no rows"}, {"", true, "first line"}} {
 		o := Options{Empty: c.empty}
 		path := filepath.Join(t.TempDir(), "data.csv")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(c.text), 0o600))
 		source, err := Find(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sink := func(rows []float64) error { t.Errorf("%q: rows %v", c.text, rows); return nil }
 		for way, read := range map[string]func() error{
 			"CSV": func() (err error) {
@@ -239,9 +226,7 @@ func TestEmpty(t *testing.T) {
 // Numbers with zeros after the point are truth values, as those of a column that once had missing cells.
 func TestTruthAsNumbers(t *testing.T) {
 	want, err := Options{}.collect("x,f,b,y\n1,a,1,1\n1,a,0,1\n", mixed(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := Options{}.collect("x,f,b,y\n1,a,1.0,1\n1,a,0.00,1\n", mixed(t, ""))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // slowly reads a text by encoding/csv alone, in one piece: what the fast way must agree
@@ -108,9 +110,7 @@ func agree(t *testing.T, text string, w wanted, size int) {
 func wants(t testing.TB, missing Missing, na ...string) wanted {
 	t.Helper()
 	w, err := Options{Missing: missing, NA: na}.scaled(mixed(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return w
 }
 

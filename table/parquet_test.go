@@ -19,6 +19,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -66,28 +67,20 @@ func writeParquet[T any](t testing.TB, rows []T, options ...parquet.WriterOption
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.parquet")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w := parquet.NewGenericWriter[T](f, options...)
 	if _, err := w.Write(rows); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
+	must.Do(t, f.Close())
 	return path
 }
 
 func rowsOf(o Options, path, formula string, t testing.TB) (rows [][]float64, err error) {
 	t.Helper()
 	s, err := Find(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for row, err := range o.Rows(s, mixed(t, formula)) {
 		if err != nil {
 			return rows, err
@@ -151,13 +144,9 @@ func readKinds(t *testing.T, paths ...string) {
 		{"name":"f","type":"string","constraints":{"enum":["0","1"]}},
 		{"name":"b","type":"boolean"},
 		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "kinds")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := columns.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
 	for _, path := range paths {
 		var got [][]float64
@@ -233,9 +222,7 @@ func TestElsewhere(t *testing.T) {
 	}
 	o := Options{Missing: Midpoint}
 	want, err := o.collect(text.String(), mixed(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, path := range append(elsewhere(t, ParquetFormat), elsewhere(t, ArrowFormat)...) {
 		if got, err := rowsOf(o, path, "", t); err != nil || !sameRows(got, want) {
 			t.Errorf("%s: %d rows and %v, want %d", path, len(got), err, len(want))
@@ -253,26 +240,18 @@ func TestElsewhere(t *testing.T) {
 func claim(t *testing.T, path string, change func(*format.FileMetaData)) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	end := len(text) - 8
 	start := end - int(binary.LittleEndian.Uint32(text[end:]))
 	var m format.FileMetaData
-	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, text[start:end], &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, thrift.Unmarshal(&thrift.CompactProtocol{}, text[start:end], &m))
 	change(&m)
 	footer, err := thrift.Marshal(&thrift.CompactProtocol{}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text = append(append(text[:start], footer...), "\x00\x00\x00\x00PAR1"...)
 	binary.LittleEndian.PutUint32(text[len(text)-8:], uint32(len(footer)))
 	path = filepath.Join(t.TempDir(), "data.parquet")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -307,9 +286,7 @@ func damage(text, edits []byte) []byte {
 // survives reads a damaged file: in bounded memory, and without a word of what it holds.
 func survives(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	rows, err := rowsOf(Options{Missing: Midpoint}, path, "", t)
@@ -333,13 +310,9 @@ func survives(t *testing.T, path string, text []byte) {
 func TestParquetJoined(t *testing.T) {
 	for _, name := range elsewhere(t, ParquetFormat) {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		path := filepath.Join(t.TempDir(), "joined.parquet")
-		if err := os.WriteFile(path, slices.Concat(text, text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, slices.Concat(text, text), 0o600))
 		if _, err := rowsOf(Options{Missing: Midpoint}, path, "", t); err == nil || !strings.Contains(err.Error(), "several files put together") {
 			t.Errorf("%s twice: error %v", name, err)
 		}
@@ -354,9 +327,7 @@ func TestParquetDamaged(t *testing.T) {
 	}
 	for _, name := range elsewhere(t, ParquetFormat) {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range tries {
 			var edits []byte
 			for range 1 + rng.IntN(3) {
@@ -377,9 +348,7 @@ func FuzzParquet(f *testing.F) {
 		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw)),
 	) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		files = append(files, text)
 		f.Add(byte(i), []byte{0, 40, 255}, len(text))
 	}
@@ -398,9 +367,7 @@ func crafted(t *testing.T, columns int, n int64) string {
 	t.Helper()
 	marshal := func(v any) []byte {
 		text, err := thrift.Marshal(&thrift.CompactProtocol{}, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return text
 	}
 	run := append(binary.AppendUvarint(nil, uint64(n)<<1), 0)
@@ -426,9 +393,7 @@ func writeFooter(t *testing.T, before, footer []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.parquet")
 	text := binary.LittleEndian.AppendUint32(slices.Concat(before, footer), uint32(len(footer)))
-	if err := os.WriteFile(path, append(text, "PAR1"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(text, "PAR1"...), 0o600))
 	return path
 }
 

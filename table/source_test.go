@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -24,9 +25,7 @@ import (
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var out io.WriteCloser = f
 	switch filepath.Ext(path) {
 	case ".gz":
@@ -39,18 +38,14 @@ func write(t *testing.T, path, text string) string {
 	if _, err := io.WriteString(out, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(out.Close()))
 	return path
 }
 
 func find1(t testing.TB, name string) *Source {
 	t.Helper()
 	s, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -139,12 +134,8 @@ func TestCutOff(t *testing.T) {
 	for _, name := range []string{"a.csv.gz", "a.csv.zst"} {
 		path := write(t, filepath.Join(folder, name), "x,y\n"+strings.Repeat("1,1\n", 1000))
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text[:len(text)-6], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(path, text[:len(text)-6], 0o600))
 		if _, err := all(find1(t, path)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -158,9 +149,7 @@ func TestStdin(t *testing.T) {
 	for _, name := range []string{"a.csv", "a.csv.gz"} {
 		path := write(t, filepath.Join(t.TempDir(), name), parts[0])
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 		os.Stdin = f
 		s := find1(t, Stdin)
@@ -188,9 +177,7 @@ func TestScan(t *testing.T) {
 		rows.Add(int64(len(some) / 2))
 		return nil
 	}
-	if err := (Options{}).Scan(context.Background(), s, design(), count, count, count); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (Options{}).Scan(context.Background(), s, design(), count, count, count))
 	if read.Load() != int64(2*len(long)) || rows.Load() != 200000 {
 		t.Errorf("%d bytes, %d rows", read.Load(), rows.Load())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -19,18 +20,12 @@ import (
 func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) {
 	t.Helper()
 	r, err := release.ReadFile("../testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 3}
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w, err := Of(context.Background(), f, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f, w
 }
 
@@ -53,9 +48,7 @@ func TestWhatIf(t *testing.T) {
 			t.Errorf("call %d: %d of %d", calls, done, total)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, v := range again.Variants {
 		if !slices.Equal(v.Effects, strong.Variants[i].Effects) {
 			t.Errorf("%s: %+v, and then %+v", v.Name, strong.Variants[i].Effects, v.Effects)
@@ -128,9 +121,7 @@ func TestMoved(t *testing.T) {
 func TestWhatIfJSON(t *testing.T) {
 	w := &Answers{Units: dpreg.Scaled, Level: 0.9, Moved: true, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN(), Moved: true}}}}}
 	text, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const want = `{"units":"scaled","level":0.9,"moved":true,"variants":[{"name":"a","method":"m","converged":false,"reason":"few",` +
 		`"effects":[{"name":"theta[0]","label":"","shift":null,"shift_mcse":0,"width_ratio":0,"sign":0,"sign_changed":false,"moved":true}]}]}`
 	if string(text) != want {

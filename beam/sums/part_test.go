@@ -3,6 +3,7 @@ package sums
 import (
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -11,28 +12,20 @@ import (
 func TestPart(t *testing.T) {
 	part := func(shard int, rows ...float64) Part {
 		a := ssp.NewAccumulator(1)
-		if err := a.AddRows(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.AddRows(rows))
 		sums, err := a.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return Part{Shards: []int{shard}, Enclosed: table.Enclosed{Cells: 1, Lines: 2}, Sums: sums}
 	}
 	merged := func(a, b Part) Part {
 		t.Helper()
 		all, err := (&merger{ssp.Pass{Columns: 1}}).MergeAccumulators(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return all
 	}
 	text := func(p Part) []byte {
 		encoded, err := encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return encoded
 	}
 	paths := []string{"0", "1", "2"}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // A study runs; the same one says the same; and only what can be done is.
@@ -17,9 +19,7 @@ func TestRun(t *testing.T) {
 	var texts [2]string
 	for i := range texts {
 		var stdout bytes.Buffer
-		if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-only diabetes -trials 2 -steps 2 -chains 1 -draws 100 -resample -method mcmc-exact")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(t.Context(), &stdout, io.Discard, strings.Fields("-only diabetes -trials 2 -steps 2 -chains 1 -draws 100 -resample -method mcmc-exact")))
 		_, texts[i], _ = strings.Cut(stdout.String(), "\nε = ")
 		if n := strings.Count(stdout.String(), "\ndiabetes,"); n != 2*2*3 || !strings.Contains(texts[i], "\n| diabetes | 442 | 1 → 2 | 2 | ÷ ") {
 			t.Errorf("%d lines of slopes:\n%s", n, &stdout)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -18,18 +19,14 @@ func TestOne(t *testing.T) {
 	dir := t.TempDir()
 	var stdout bytes.Buffer
 	args := strings.Fields("-method mcmc-ind -warmup 150 -draws 25 -prior ../stan/cases/prior1.json -save " + dir + " ../stan/cases/lap1_n100_eps1.release.json")
-	if err := run(t.Context(), &stdout, io.Discard, args); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t.Context(), &stdout, io.Discard, args))
 	seconds := map[string]float64{}
 	if err := json.Unmarshal(stdout.Bytes(), &seconds); err != nil || !(seconds["warmup"] > 0) || len(seconds) != 2 {
 		t.Errorf("%v: %s", err, &stdout)
 	}
 	for chain := 1; chain <= 2; chain++ {
 		file, err := os.Open(filepath.Join(dir, fmt.Sprintf("draws-%d.csv", chain)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer file.Close()
 		if d, _, err := posterior.ReadStanCSV(file, "draws"); err != nil || d.NumDraws() != 25 || d.Index("theta[2]") < 0 || d.Index("sigma2") < 0 {
 			t.Errorf("%v: %v", err, d)

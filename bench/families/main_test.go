@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -13,9 +14,7 @@ import (
 //	glm(married ~ age + educ, binomial, read.csv("testdata/pums.csv"))
 func TestMaximumLikelihood(t *testing.T) {
 	p, err := newTable("../../testdata/pums.csv", []string{"age", "educ", "married"}, []float64{0, 1, 0}, []float64{100, 16, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for j, want := range []float64{0.02311822087, 0.02936848108} {
 		if math.Abs(p.slopes[j]-want) > 1e-10 {
 			t.Errorf("slope %d is %v, by R %v", j+1, p.slopes[j], want)

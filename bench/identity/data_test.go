@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -35,16 +36,12 @@ func people(t *testing.T) data {
 	t.Helper()
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("../../testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(text)
 	}
 	lines := strings.Split(strings.TrimSpace(read("pums.csv")), "\n")
 	s, err := schema.ReadSchema(strings.NewReader(read("pums.schema.json")), "schema")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return data{
 		"pums", strings.Split(lines[0], ","), design(t, s), len(lines) - 1,
 		func(line []byte, i int) []byte { return append(line, lines[i+1]...) },
@@ -86,9 +83,7 @@ func generated(t *testing.T, rows int) data {
 func design(t *testing.T, s *schema.Schema) *schema.Design {
 	t.Helper()
 	d, err := s.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -110,9 +105,7 @@ func (d data) write(t *testing.T, folder string) {
 		t.Fatalf("%d rows cannot be shuffled", d.rows)
 	}
 	d.file(t, filepath.Join(folder, "shuffled.csv"), d.rows, func(k int) int { return k * step % d.rows })
-	if err := os.MkdirAll(filepath.Join(folder, "shards"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(folder, "shards"), 0o700))
 	for i, name := range []string{"0.csv", "1.csv.gz", "2.csv.zst", "3.parquet"} {
 		d.file(t, filepath.Join(folder, "shards", name), (d.rows-i+shards-1)/shards, func(k int) int { return k*shards + i })
 	}
@@ -125,17 +118,13 @@ func (d data) file(t *testing.T, path string, n int, order func(k int) int) {
 		return
 	}
 	f, err := os.Create(path + ".new")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	write := d.csv
 	if filepath.Ext(path) == ".parquet" {
 		write = d.parquet
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
-	if err := errors.Join(write(out, path, n, order), out.Flush(), f.Close(), os.Rename(path+".new", path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(write(out, path, n, order), out.Flush(), f.Close(), os.Rename(path+".new", path)))
 }
 
 func (d data) csv(w io.Writer, path string, n int, order func(k int) int) error {

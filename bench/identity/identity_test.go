@@ -24,6 +24,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
@@ -191,17 +192,13 @@ func (d data) postgres(t *testing.T, folder string) path {
 func (d data) load(t *testing.T, at, file string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(t.Context(), "CREATE UNLOGGED TABLE rows ("+strings.Join(d.labels, " double precision, ")+" double precision)"); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	if _, err := conn.PgConn().CopyFrom(t.Context(), f, "COPY rows FROM STDIN (FORMAT csv, HEADER)"); err != nil {
 		t.Fatal(err)
@@ -226,9 +223,7 @@ func cpuSeconds(t *testing.T) float64 {
 	var total time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Getrusage(who, &u))
 		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	return total.Seconds()

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Studies of a table and of normal rows run, and their results stand in one table.
@@ -18,9 +20,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var stdout bytes.Buffer
 	line := "-only diabetes,normal-0.03-off " + dir + " --n 300 --eps 1 --trials 2 --chains 1 --draws 150"
-	if err := run(t.Context(), &stdout, io.Discard, strings.Fields(line)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t.Context(), &stdout, io.Discard, strings.Fields(line)))
 	if text := stdout.String(); !strings.Contains(text, "== all\nSlopes: ") || !strings.Contains(text, "of 2 cells") {
 		t.Error(text)
 	}

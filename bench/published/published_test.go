@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
@@ -112,9 +113,7 @@ func TestWorkshop(t *testing.T) {
 	}[:testsize.Of(1, 4)] {
 		w.partition, w.counts = partition{rho: 0.5}, make(map[string]int)
 		m, err := w.run(t.Context(), data, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if passed := m[4] > w.epsilon && m[5] > w.epsilon; passed != w.paper || (m[4] > 0) != (w.method == dpPVI) {
 			t.Errorf("%s: spent %v and %v of %v", w.method, m[4], m[5], w.epsilon)
 		}
@@ -151,9 +150,7 @@ func TestPartition(t *testing.T) {
 	share := negatives / float64(len(y))
 	for name, sizes := range map[string][2]int{"A": {3907, 3907}, "B": {390, 7424}, "C": {1172, 6642}, "D": {1562, 6251}} {
 		dealt, err := partitions[name].deal(y, rand.New(rand.NewPCG(1, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		seen := make([]bool, len(y))
 		for m, records := range dealt {
 			if len(records) != sizes[m/5] {
@@ -200,9 +197,7 @@ func TestThesis(t *testing.T) {
 		kl := make([]float64, testsize.Of(50, 100))
 		for seed := range kl {
 			m, err := s.run(t.Context(), uint64(seed))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			kl[seed] = m[0]
 		}
 		slices.Sort(kl)
@@ -234,9 +229,7 @@ func TestSummedIsWorthLess(t *testing.T) {
 			continue
 		}
 		measured, err := c.run(t.Context(), m, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		width[m.name] = measured[2]
 	}
 	if !(width["mcmc-exact"] < 0.7*width["summed"]) {
@@ -252,9 +245,7 @@ const (
 // file writes one of UCI's.
 func file(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -264,9 +255,7 @@ func TestReadAdult(t *testing.T) {
 	file(t, filepath.Join(dir, "adult.data"), adultLine+"\n"+adultLine+"\n\n")
 	file(t, filepath.Join(dir, "adult.test"), "|1x3 Cross validator\n"+second+"\n"+second)
 	a, err := readAdult(dir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// 6 numbers, and 1 level of each of 8 columns but of one, where it is 2.
 	if a.train.P != 15 || len(a.train.Y) != 4 || len(a.test.Y) != 0 {
 		t.Fatalf("%d columns, %d and %d rows", a.train.P, len(a.train.Y), len(a.test.Y))

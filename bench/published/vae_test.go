@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/dpreg/dpreg/internal/cputime"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -33,13 +34,9 @@ func TestVAESize(t *testing.T) {
 // share of ones, have a loss of 206; and it draws, and is repeated by its seed, with noise too.
 func TestVAE(t *testing.T) {
 	train, err := readImages("testdata/train-images-idx3-ubyte", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	test, err := readImages("testdata/t10k-images-idx3-ubyte", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(train) != 300*pixels || len(test) != 100*pixels {
 		t.Fatalf("%d and %d pixels", len(train), len(test))
 	}
@@ -49,9 +46,7 @@ func TestVAE(t *testing.T) {
 		t.Errorf("losses %v (%v)", losses, err)
 	}
 	f, err := os.Open(filepath.Join(v.pictures, "no-privacy-seed-1.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	if picture, err := png.Decode(f); err != nil || picture.Bounds().Dx() != 8*28 {
 		t.Error(err)
@@ -71,9 +66,7 @@ func TestVAE(t *testing.T) {
 // What is no file of images is refused by its name.
 func TestReadImages(t *testing.T) {
 	whole, err := os.ReadFile("testdata/t10k-images-idx3-ubyte")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, text := range []string{"", string(whole[:16]), string(whole[:500]), string(whole) + "x", "\x00\x00\x08\x01" + string(whole[4:])} {
 		path := file(t, filepath.Join(t.TempDir(), "train-images-idx3-ubyte"), text)
 		if _, err := readImages(path, 1); err == nil || !strings.Contains(err.Error(), path) {

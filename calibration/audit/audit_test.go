@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -73,9 +74,7 @@ func TestWorkers(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		a.Workers = workers
 		r, err := a.Run(t.Context(), a.released(seeded(6)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		results = append(results, r)
 	}
 	if !reflect.DeepEqual(results[0], results[1]) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -211,15 +212,11 @@ func auditPlant(t *testing.T, neighbours release.Neighbours, releases int, sow f
 	t.Helper()
 	a := &Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: neighbours}, Noise: release.Laplace, Releases: releases, Seed: 3, Workers: 2}
 	b, err := a.open(t.Context(), a.Released())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := sound(a, b.noise)
 	sow(p)
 	r, err := a.Run(t.Context(), p.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r
 }
 

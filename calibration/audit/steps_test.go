@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/adaptive"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
@@ -141,13 +142,9 @@ func TestFaultsOfSteps(t *testing.T) {
 		"rows are not clipped":              {ball, func(p *stepPlant) { p.reach = 8 }, []string{"epsilon", "law"}},
 	} {
 		a := &Audit{Columns: 2, Steps: 2, Privacy: fault.privacy, Noise: ssp.Auto, Releases: MinReleases, Seed: 3, Workers: 2}
-		if err := a.Settle(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Settle())
 		b, err := ssp.NewBudget(a.Privacy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		plan := adaptive.NewPlan(a.Columns, commonRows, a.Privacy, a.Steps)
 		p := &stepPlant{Audit: a, budget: b, plan: &plan, sums: 1, radii: 1, reach: 1}
 		fault.sow(p)

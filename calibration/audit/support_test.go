@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -20,15 +21,11 @@ func TestSameSupport(t *testing.T) {
 	a := &Audit{Columns: 2, Privacy: release.Privacy{Epsilon: ssp.MaxEpsilon, Neighbours: release.ReplaceOne}, Noise: release.Laplace}
 	for side, x := range []float64{0, 1. / lattice} {
 		publish, err := a.released(seeded(uint64(side)))(t.Context(), fmt.Sprintf("x1,y\n%v,-1\n", 2*x-1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		seen := make(map[float64]bool)
 		for trial := range releases {
 			r, err := publish(t.Context(), trial)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			seen[r.Statistics.SumXX[0][0]/r.Noise.Lattice] = true
 		}
 		for k := -most; k <= most; k++ {
@@ -50,13 +47,9 @@ func TestAnyOrder(t *testing.T) {
 	var want []byte
 	for range 5 {
 		publish, err := a.released(seeded(4))(t.Context(), "x1,x2,y\n"+strings.Join(rows, "\n")+"\n")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r, err := publish(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var file bytes.Buffer
 		if _, err := r.WriteTo(&file); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -29,9 +30,7 @@ func accountOf(t *testing.T, key, args string) (pld [2]float64, others map[strin
 		t.Fatalf("%s: exit code %d, stderr %q", args, r.code, r.stderr)
 	}
 	var out map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(r.stdout), &out))
 	if string(out["format"]) != `"dpreg-account/1"` || out["inputs"] == nil || len(out) != 3 {
 		t.Errorf("%s: %s", args, r.stdout)
 	}
@@ -43,16 +42,12 @@ func accountOf(t *testing.T, key, args string) (pld [2]float64, others map[strin
 	for name, text := range answers {
 		if name == "pld" {
 			var ends struct{ Upper, Lower float64 }
-			if err := json.Unmarshal(text, &ends); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(text, &ends))
 			pld = [2]float64{ends.Lower, ends.Upper}
 			continue
 		}
 		var v *float64
-		if err := json.Unmarshal(text, &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &v))
 		if v != nil {
 			others[name] = *v
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // No cell ends a run that takes bad cells for missing ones: whatever stands in one place, there is a
@@ -56,9 +58,7 @@ func TestNoCellEndsTheRun(t *testing.T) {
 		X float64 `parquet:"x"`
 		Y string  `parquet:"y"`
 	}
-	if err := parquet.WriteFile("p.parquet", []row{{1, "2"}, {2, "SECRET"}, {3, "1"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.WriteFile("p.parquet", []row{{1, "2"}, {2, "SECRET"}, {3, "1"}}))
 	command("release", "p.parquet", "--bounds", "x=0:9,y=0:9", "--eps", "1", "--on-bad-cell", "missing", "--missing", "midpoint").finished(t)
 	if r := command("sql", "--dialect", "duckdb", "--table", "t", "--bounds", "x=0:9,y=0:9", "--on-bad-cell", "missing", "--missing", "midpoint").says(t, "NULL in a view"); r.code != misused {
 		t.Errorf("exit code %d", r.code)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 )
@@ -37,9 +38,7 @@ func releaseOf(t *testing.T, path, args string) *release.Release {
 		t.Fatalf("%s: exit code %d, stderr:\n%s", args, r.code, r.stderr)
 	}
 	out, err := release.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return out
 }
 
@@ -91,9 +90,7 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 	before := read(t, "wide.release.json")
 	write(t, "wide.csv", "x,w,y\n0,more,rows\n")
 	past := time.Now().Add(-time.Hour)
-	if err := os.Chtimes("wide.csv", past, past); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes("wide.csv", past, past))
 	ask("--bounds auto").finished(t).says(t, "no further cost")
 	ask("--bounds auto=0.1").finished(t).says(t, "no further cost")
 	for args, says := range map[string]string{

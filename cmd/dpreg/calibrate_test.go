@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/signature"
 )
 
@@ -89,9 +90,7 @@ func TestCalibrateGoesOn(t *testing.T) {
 		if outcome(t, "cut") != want {
 			t.Errorf("%s: other results", again)
 		}
-		if err := os.RemoveAll("cut"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll("cut"))
 	}
 	before := outcome(t, "whole")
 	calibrate("calibrate --save whole").finished(t).says(t, "going on after 12")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestCheck(t *testing.T) {
@@ -30,9 +32,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%v: %+v", err, check)
 	}
 	file, err := os.Open("c.png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	if _, err := png.Decode(file); err != nil {
 		t.Error(err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Comparisons that take no time: of simulated rows, and of a table.
@@ -67,9 +69,7 @@ func TestCompareFamily(t *testing.T) {
 	workspace(t)
 	r := compared("compare --n 200 --eps 1 --delta 1e-6 --family binomial --method non-private,dp-pvi,naive --method mcmc-exact --trials 1 --format csv").finished(t)
 	lines, err := tables.NewReader(strings.NewReader(r.stdout)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	method, at, errors := slices.Index(lines[0], "method"), slices.Index(lines[0], "error"), make(map[string]string)
 	for _, cells := range lines[1:] {
 		errors[cells[method]] = cells[at]
@@ -112,9 +112,7 @@ func TestCompareGoesOn(t *testing.T) {
 			if outcome(t, "cut") != want {
 				t.Errorf("%s: other results", line)
 			}
-			if err := os.RemoveAll("cut"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll("cut"))
 		}
 		for _, shard := range []string{"1/2", "2/2"} {
 			compared(c.line, with("--save", "part"+shard[:1], "--shard", shard)...).finished(t).says(t, "dpreg compare merge")
@@ -127,9 +125,7 @@ func TestCompareGoesOn(t *testing.T) {
 			if info, err := os.Stat(dir); err != nil || (info.Mode().Perm() == 0o700) != (c.data != "") {
 				t.Errorf("%s: %v, %v", dir, info.Mode(), err)
 			}
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(dir))
 		}
 	}
 }

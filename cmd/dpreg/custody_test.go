@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // What a custodian paid for is not paid for twice, and not lost.
@@ -48,9 +49,7 @@ func TestLeftoverOfKilledRun(t *testing.T) {
 		t.Fatal(r.stderr)
 	}
 	const left = ".pums.release.json.123456.tmp"
-	if err := os.Rename("pums.release.json", left); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename("pums.release.json", left))
 	write(t, ".r.json.1.tmp", read(t, left)[:100])
 	write(t, ".good.json.1.tmp", read(t, left))
 	before := tree(t)
@@ -68,9 +67,7 @@ func TestLeftoverOfKilledRun(t *testing.T) {
 		}
 	}
 	unchanged(t, before)
-	if err := os.Rename(left, "pums.release.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(left, "pums.release.json"))
 	fit("--eps", "1", "--method", "gibbs-ss-update").finished(t).says(t, "no further cost")
 }
 
@@ -154,9 +151,7 @@ func TestSaveSparesInputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			workspace(t)
-			if err := os.Mkdir("s", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir("s", 0o755))
 			write(t, "s/draws-1.csv", read(t, "pums.csv"))
 			write(t, "s/draws-1.schema.json", read(t, "pums.schema.json"))
 			write(t, "s/draws-2.csv", "{}")
@@ -177,9 +172,7 @@ func TestSaveSparesInputs(t *testing.T) {
 // Draws of another run are found whatever the directory is called.
 func TestSaveInDirectoryWithBrackets(t *testing.T) {
 	workspace(t)
-	if err := os.Mkdir("s[1]", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("s[1]", 0o755))
 	write(t, "s[1]/draws-9.csv", "")
 	if r := command("infer", "good.json", "--save", "s[1]").says(t, "s[1]/draws-9.csv"); r.code != misused {
 		t.Errorf("exit code %d", r.code)
@@ -195,9 +188,7 @@ func TestNonPrivateIsSavedForOwner(t *testing.T) {
 		"s": 0o700, "s/summary.json": 0o600, "s/draws-1.csv": 0o600, "p/summary.json": 0o644, "pums.release.json": 0o644,
 	} {
 		info, err := os.Stat(filepath.FromSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
 		}

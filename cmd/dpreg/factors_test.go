@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -85,9 +86,7 @@ func TestLevelsOfTheCommandLine(t *testing.T) {
 	made := func(path string, args ...string) *release.Release {
 		command(append([]string{"release", "--eps", "1e12", "--steps", "1", "--formula", formula, "--no-ledger", "-o", path}, args...)...).finished(t)
 		r, err := release.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return r
 	}
 	same := func(a, b *release.Release) {
@@ -116,13 +115,9 @@ func TestWordsRespond(t *testing.T) {
 		write(t, "people.json", people()["people.json"])
 		command(append([]string{"release", "--eps", "1e12", "--formula", "owner ~ age + income", "--by-level", "owner", "--no-ledger", "-o", "r.json", data}, args...)...).finished(t)
 		r, err := release.ReadFile("r.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		made[data] = r
-		if err := os.Remove("r.json"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove("r.json"))
 	}
 	truth, word := made["people.csv"], made["words.csv"]
 	if y := word.Schema.Response; y.Name != "owneryes" || y.Factor != "owner" || !word.LevelsAreOfResponse() || !floats.EqualApprox(truth.Measured(), word.Measured(), 1e-6) {
@@ -145,9 +140,7 @@ func TestFactorsEndToEnd(t *testing.T) {
 	made := command("release", "gaps.csv", "--schema", "people.json", "--eps", "10", "--missing", "midpoint", "--na", "n/a", "--na", "-", "--na", "NA", "-o", "r.json").finished(t)
 	made.says(t, "--missing midpoint: a missing cell counts as the middle of its public bounds")
 	r, err := release.ReadFile("r.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, c := range r.Schema.Columns() {
 		names = append(names, c.Name)
@@ -194,9 +187,7 @@ func TestDropRows(t *testing.T) {
 	made := command(append([]string{"release", "--eps", "1000", "--neighbours", "add-remove"}, drop...)...)
 	made.finished(t).says(t, "--missing drop: a row with a missing cell is left out")
 	r, err := release.ReadFile("gaps.release.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// Noise of scale 16/1000 or so on n: it is 60, and not 62.
 	if r.N != 60 {
 		t.Errorf("n = %d", r.N)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/signature"
 )
@@ -50,9 +51,7 @@ func TestFitOfNewerData(t *testing.T) {
 	workspace(t)
 	fit("--eps", "1", "--formula", educ).finished(t)
 	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes("pums.csv", later, later); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes("pums.csv", later, later))
 	made := tree(t)
 	if r := fit("--eps", "1", "--formula", educ).says(t, "newer"); r.code != refused {
 		t.Errorf("exit code %d", r.code)
@@ -60,9 +59,7 @@ func TestFitOfNewerData(t *testing.T) {
 	unchanged(t, made)
 	fit("--eps", "0.5", "--formula", educ, "--spend-again").finished(t).says(t, "adds up to 1.5")
 	r, err := release.ReadFile("pums.release.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.Privacy.Epsilon != 0.5 {
 		t.Errorf("the release has ε = %v", r.Privacy.Epsilon)
 	}
@@ -137,9 +134,7 @@ func TestFormats(t *testing.T) {
 	}
 	parse := func(r result) (s summary) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(r.stdout), &s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(r.stdout), &s))
 		return s
 	}
 	s := parse(infer("--format", "json", "--units", "scaled", "--draws", "400", "--seed", "5"))

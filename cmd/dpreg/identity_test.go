@@ -15,6 +15,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/golden"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
@@ -119,9 +120,7 @@ var ordered = []struct {
 // integer arithmetic, so that this holds on every processor.
 func TestReleasesAreIdentical(t *testing.T) {
 	path, err := filepath.Abs("testdata/releases.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rowsOfAll(t)
 	var got strings.Builder
 	for i, c := range ordered {
@@ -176,9 +175,7 @@ func rowsOfAll(t *testing.T) {
 func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 	t.Helper()
 	source, err := table.Find(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o := custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil, Steps: 1}
 	if r.Bounds != nil {
 		o.Bounds = custody.Bounds{Columns: r.Bounds.Columns, Share: r.Bounds.Epsilon / r.Privacy.Epsilon}
@@ -191,15 +188,11 @@ func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 func byLibrary(t *testing.T, path, file string) (hash string) {
 	t.Helper()
 	r, err := release.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o := orderOf(t, r, file)
 	cryptotest.SetGlobalRandom(t, 1)
 	again, err := custody.Publish(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var b bytes.Buffer
 	if _, err := again.WriteTo(&b); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 const started = "started"
@@ -31,9 +32,7 @@ func TestProcess(t *testing.T) {
 // short each command gets one of the two.
 func TestInterrupted(t *testing.T) {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const model = " pums.csv --eps 1 --formula married~educ "
 	for i, args := range []string{
 		"release - --eps 1 --schema pums.schema.json -o r.json", // waits for standard input
@@ -62,9 +61,7 @@ func TestInterrupted(t *testing.T) {
 				in, _ := c.StdinPipe()
 				defer in.Close()
 				out, _ := c.StdoutPipe()
-				if err := c.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Start())
 				text := bufio.NewReader(out)
 				if line, err := text.ReadString('\n'); line != started+"\n" {
 					t.Fatalf("%q, %v", line, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/golden"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // TestLayouts: files and outputs have the members, the types and the columns of the golden
@@ -18,9 +19,7 @@ import (
 // it names that.
 func TestLayouts(t *testing.T) {
 	path, err := filepath.Abs("testdata/layouts.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rowsOfAll(t)
 	twoReleases(t)
 	write(t, "new.csv", someRows)
@@ -74,9 +73,7 @@ func layout(t *testing.T, text string) string {
 	t.Helper()
 	if strings.HasPrefix(text, "{") {
 		s := shape{decoder: json.NewDecoder(strings.NewReader(text)), types: make(map[string]map[string]bool)}
-		if err := s.value(""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.value(""))
 		return s.String()
 	}
 	var b strings.Builder

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
@@ -31,14 +32,10 @@ func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
 	ctx := context.Background()
 	l, err := ledger.Open(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	h, err := l.History(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return h.Entries
 }
 
@@ -56,13 +53,9 @@ func sum(t *testing.T, path string) string {
 func TestLedgerThatKeepsNothing(t *testing.T) {
 	withLedger(t, "--eps", "2", "--delta", "1e-5")
 	db, err := sql.Open("sqlite", "b.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = db.Exec("CREATE TRIGGER planted BEFORE INSERT ON charge BEGIN SELECT RAISE(IGNORE); END")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, db.Close()))
 	before := tree(t)
 	for _, args := range []string{"release pums.csv --eps 1", "fit pums.csv --eps 1 --delta 1e-6", "vi pums.csv --model linear --eps 1 --delta 1e-6 --rate 1 --save vi"} {
 		r := command(append(strings.Fields(args), "--ledger", "b.db")...).says(t, "b.db did not keep the charge")
@@ -120,9 +113,7 @@ func chargesWhatIsDrawn(t *testing.T, relation string) {
 			t.Fatal(r.stderr)
 		}
 		made, err := release.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		e := charges(t, "b.db")[i]
 		epsilon, _ := e.Epsilon.Float64()
 		delta, _ := e.Delta.Float64()
@@ -276,9 +267,7 @@ func TestLedgerHelp(t *testing.T) {
 
 func TestReadOnlyLedger(t *testing.T) {
 	withLedger(t, "--eps", "2")
-	if err := os.Chmod("b.db", 0o444); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod("b.db", 0o444))
 	if r := command("ledger", "show", "b.db"); r.code != done {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}

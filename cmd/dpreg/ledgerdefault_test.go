@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 var headIn = regexp.MustCompile(`head ([0-9a-f]{64})`)
@@ -160,9 +162,7 @@ func TestLedgerAttacks(t *testing.T) {
 	verify("b.db", second[:16], done).says(t, "after charge 2 of 2")
 	verify("b.db", second[:15], misused)
 	verify("b.db", strings.Repeat("0", 64), refused)
-	if err := os.Rename("b.db", "moved.db"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename("b.db", "moved.db"))
 	verify("moved.db", second, done)
 	write(t, "b.db", old) // roll back
 	verify("b.db", first, done)
@@ -227,9 +227,7 @@ func TestLedgerHasNoCells(t *testing.T) {
 		X float64 `parquet:"x"`
 		Y float64 `parquet:"y"`
 	}
-	if err := parquet.WriteFile("r.parquet", []row{{0.123456789, 1}, {0.3, 2}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.WriteFile("r.parquet", []row{{0.123456789, 1}, {0.3, 2}}))
 	command("ledger", "init", "one.db", "--data", "r", "--eps", "2").finished(t)
 	command("release", "r.parquet", "--bounds", "x=0:1,y=0:2", "--eps", "1", "--ledger", "one.db").finished(t)
 	if strings.Contains(read(t, "one.db"), "0.123456789") {

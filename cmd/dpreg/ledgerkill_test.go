@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -56,21 +57,15 @@ func TestKilledReleases(t *testing.T) {
 func killReleases(t *testing.T, rng *rand.Rand, most int) (killed int) {
 	withLedger(t, "--eps", "0.4")
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for full := false; killed < most && !full; {
 		var running []*exec.Cmd
 		for range 3 {
 			command := exec.Command(program, "-test.run=^TestReleasingProcess$")
 			command.Stdout, command.Env = new(bytes.Buffer), append(os.Environ(), "DPREG_TEST_RELEASES="+dir)
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, command.Start())
 			running = append(running, command)
 		}
 		for _, command := range running {
@@ -99,9 +94,7 @@ func killReleases(t *testing.T, rng *rand.Rand, most int) (killed int) {
 func countReleases(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	made := make(map[string]bool)
 	for _, e := range entries {
 		name, rest, isRelease := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".json")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testdir"
 )
 
@@ -57,9 +58,7 @@ func silent(t *testing.T) *cobra.Command {
 func called(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	cmd, _, err := newRoot(nil).Find([]string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return cmd
 }
 
@@ -106,20 +105,14 @@ func workspace(t *testing.T) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // tree is the content of every file of the working directory.
@@ -134,9 +127,7 @@ func tree(t *testing.T) map[string]string {
 		files[path] = read(t, path)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return files
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -38,9 +39,7 @@ func TestMomentsApart(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	made, err := release.ReadFile("pums.release.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if made.Moments == nil || made.Moments.Together() {
 		t.Errorf("moments %+v", made.Moments)
 	}

@@ -4,15 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
 func made(t *testing.T) *release.Release {
 	t.Helper()
 	r, err := release.ReadFile("pums.release.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -46,17 +47,13 @@ func visits(t *testing.T) {
 	const header = "age,patient,income,sex\n"
 	write(t, "visits.csv", header+strings.Join(lines, ""))
 	rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-	if err := os.Mkdir("shuffled", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("shuffled", 0o700))
 	write(t, "shuffled/1.csv", header+strings.Join(lines[:200], ""))
 	write(t, "shuffled/2.csv", header+strings.Join(lines[200:], ""))
 	write(t, "quoted.csv", header+regexp.MustCompile(`(?m)^(\d+),(\d+),`).ReplaceAllString(strings.Join(lines, ""), `$1,"$2",`))
 	write(t, "spaced.csv", header+regexp.MustCompile(`(?m)^(\d+),(\d+),`).ReplaceAllString(strings.Join(lines, ""), "$1, $2\t,"))
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	if err := parquet.WriteFile("visits.parquet", rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.WriteFile("visits.parquet", rows))
 	write(t, "v.json", `{"fields": [{"name": "age", "type": "number", "constraints": {"minimum": 0, "maximum": 100}},
 		{"name": "income", "type": "number", "constraints": {"minimum": 0, "maximum": 50000}},
 		{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}, {"name": "patient", "type": "number"}]}`)
@@ -73,9 +70,7 @@ func personsSameBits(t *testing.T, at *url.URL) {
 	workspace(t)
 	visits(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(t.Context(), "CREATE TABLE visits (income double precision, patient bigint, sex text, age integer)"); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // planned runs plan on one point of two releases.
@@ -181,9 +183,7 @@ func TestWhatIf(t *testing.T) {
 		} `json:"what_if"`
 	}
 	r = command(append([]string{"infer", "good.json", "--what-if", "--format", "json", "--level", "0.9"}, quick...)...).finished(t)
-	if err := json.Unmarshal([]byte(r.stdout), &summary); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(r.stdout), &summary))
 	if w := summary.WhatIf; summary.Format != "dpreg-summary/3" || w.Level != 0.9 || len(w.Variants) != 5 || w.Variants[0].Effects[1].Label != "educ" {
 		t.Errorf("%+v", summary)
 	}
@@ -196,9 +196,7 @@ func TestWhatIf(t *testing.T) {
 		Converged bool
 		Warnings  []string
 	}
-	if err := json.Unmarshal([]byte(few.stdout), &doubts); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(few.stdout), &doubts))
 	last := doubts.Warnings[len(doubts.Warnings)-1]
 	if few.code != unconverged || !doubts.Converged || !strings.Contains(last, "--what-if: not converged, ") || !strings.Contains(few.stderr, "--what-if: not converged, ") {
 		t.Errorf("exit code %d, warnings %q, stderr %s", few.code, doubts.Warnings, few.stderr)

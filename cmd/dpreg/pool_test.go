@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
@@ -52,9 +53,7 @@ func TestPool(t *testing.T) {
 		}
 	}
 	r, err := release.ReadFile("all.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.N != 1000 || r.Simulated || *r.Pooled != (release.Pooled{Custodians: 3, Colluding: 1}) {
 		t.Errorf("%+v", r)
 	}
@@ -107,9 +106,7 @@ func TestPoolWrong(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	if err := os.Chmod("north.member.key", 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod("north.member.key", 0o644))
 	if r := command(append(share, "north.csv")...).says(t, "chmod 600 north.member.key"); r.code != misused {
 		t.Errorf("exit code %d", r.code)
 	}
@@ -120,21 +117,15 @@ func TestPoolWrong(t *testing.T) {
 func TestPoolKilled(t *testing.T) {
 	names := threeCustodians(t, "--colluding", "1")
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(4, 4))
 	kill := func(args string) {
 		t.Helper()
 		c := exec.Command(program, "-test.run=^TestProcess$")
 		c.Env = append(os.Environ(), "DPREG_TEST_ARGS="+args)
 		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, c.Start())
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != started+"\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -182,9 +173,7 @@ func TestPoolLooks(t *testing.T) {
 		command(append([]string{"pool", "north.masked", "south.masked", "west.masked", "-o", to}, more...)...).finished(t)
 		for _, name := range names {
 			for _, suffix := range []string{".shares", ".masked", ".member"} {
-				if err := os.Remove(name + suffix); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Remove(name+suffix))
 			}
 		}
 	}
@@ -212,9 +201,7 @@ func TestPoolLooks(t *testing.T) {
 	command("keys", "k").finished(t)
 	look("second.session", "second.json", "--sign", "k.key")
 	r, err := release.ReadFile("second.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(r.Looks()) != 2 || r.Persons == nil || r.N > 340 {
 		t.Errorf("%d looks, %+v, n = %d", len(r.Looks()), r.Persons, r.N)
 	}

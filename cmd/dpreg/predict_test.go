@@ -3,6 +3,7 @@ package main
 import (
 	csvfile "encoding/csv"
 	"fmt"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/saved"
 	"math"
 	"os"
@@ -34,18 +35,14 @@ func again(t *testing.T, flags ...string) {
 func predictions(t *testing.T, text string) [][]string {
 	t.Helper()
 	records, err := csvfile.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return records
 }
 
 func parsed(t *testing.T, text string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return v
 }
 

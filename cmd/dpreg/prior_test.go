@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // TestPrintPrior: the prior is printed in words, which typed back give the same, and
@@ -84,9 +86,7 @@ func TestWrongPriors(t *testing.T) {
 // TestPriorFlagsRepeated: a page says every prior that was given.
 func TestPriorFlagsRepeated(t *testing.T) {
 	cmd := called(t, "fit")
-	if err := cmd.Flags().Parse([]string{"--prior", "x ~ normal(0, 1)", "--shrink", "--prior", "p.json"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Flags().Parse([]string{"--prior", "x ~ normal(0, 1)", "--shrink", "--prior", "p.json"}))
 	want := []string{"--prior", "x ~ normal(0, 1)", "--prior", "p.json", "--shrink=true"}
 	if got := givenFlags(cmd); !slices.Equal(got, want) {
 		t.Errorf("%q are repeated as %q", want, got)

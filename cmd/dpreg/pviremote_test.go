@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testca"
 )
 
@@ -29,9 +30,7 @@ func newFederation(t *testing.T, flags string) *federation {
 	ca := testca.New(t, ".")
 	ca.Server(t, "server")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	address := l.Addr().String()
 	l.Close()
 	f := &federation{
@@ -131,9 +130,7 @@ func TestPVIOverANetwork(t *testing.T) {
 		t.Errorf("session %s goes on as %s", digest, again)
 	}
 	last := filepath.Join("north.pvi-"+digest[:12], "round-0004.json")
-	if err := os.Rename(last, "newest"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(last, "newest"))
 	r := command(strings.Fields(f.join["north"] + " --agree " + digest)...)
 	if r.code != refused || !strings.Contains(r.stderr, "an older copy of itself: it ends with round 3, and north.ledger.db has an answer to round 4") {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
@@ -141,9 +138,7 @@ func TestPVIOverANetwork(t *testing.T) {
 	if _, err := os.Lstat(last); err == nil {
 		t.Error("round 4 was answered anew")
 	}
-	if err := os.Rename("newest", last); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename("newest", last))
 	for name, r := range f.joinAll(digest, "north", "south", "west") {
 		if r.finished(t).says(t, "goes on after round 4, for which nothing more is charged"); r.stdout != served.stdout {
 			t.Errorf("%s prints\n%s\nand before\n%s", name, r.stdout, served.stdout)

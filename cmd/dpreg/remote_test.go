@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"modernc.org/sqlite"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 )
@@ -43,9 +44,7 @@ func init() {
 func aggregates(t *testing.T, query string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1) // each has a database of its own
 	header, rows, _ := strings.Cut(strings.TrimSpace(read(t, "pums.csv")), "\n")
@@ -53,13 +52,9 @@ func aggregates(t *testing.T, query string) string {
 		t.Fatal(err)
 	}
 	var design, n, counts, sums string
-	if err := db.QueryRow(query).Scan(&design, &n, &counts, &sums); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.QueryRow(query).Scan(&design, &n, &counts, &sums))
 	text, err := json.Marshal([]map[string]string{{"design": design, "rows": n, "counts": counts, "sums": sums}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -136,9 +131,7 @@ func TestSQLWrong(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	at := pushdowntest.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(context.Background())
 	for name, test := range map[string]func(*testing.T, *url.URL){"releases": releaseFromPostgres, "persons": personsSameBits, "secrets": secretsStay} {
 		if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
@@ -155,9 +148,7 @@ func TestPostgres(t *testing.T) {
 func releaseFromPostgres(t *testing.T, at *url.URL) {
 	workspace(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(context.Background())
 	people := pushdowntest.Cases(t, "pums.csv")[0]
 	for _, statement := range append(people.Create("people"), "CREATE TABLE odd AS SELECT *, 'cell' || age AS name FROM people",
@@ -224,16 +215,12 @@ func TestReleaseFromDuckDB(t *testing.T) {
 		columns = append(columns, map[string]string{"column_name": name, "column_type": "BIGINT"})
 	}
 	described, err := json.Marshal(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	write(t, "columns.json", string(described))
 	write(t, "agg.json", aggregates(t, command(append([]string{"sql", "--dialect", "duckdb", "--table", "main.people"}, model...)...).stdout))
 	bin := t.TempDir()
 	script := "#!/bin/sh\ncase \"$(cat)\" in *DESCRIBE*) cat columns.json;; *) cat agg.json;; esac\n"
-	if err := os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700))
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+search)
 	if r := command(from...).says(t, "by -o FILE"); r.code != misused {
 		t.Errorf("without a name: exit code %d", r.code)

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -36,31 +37,21 @@ func sources(t *testing.T) {
 	lines := strings.SplitAfter(text, "\n")
 	half := len(lines) / 2
 	for _, folder := range []string{"shards", "packed"} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(folder, 0o700))
 		write(t, folder+".schema.json", read(t, "pums.schema.json"))
 	}
 	write(t, "shards/b.csv", strings.Join(lines[:half], ""))
 	write(t, "shards/a.csv", lines[0]+strings.Join(lines[half:], ""))
 	f, err := os.Create("packed/rows.csv.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	z := gzip.NewWriter(f)
 	if _, err := z.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
+	must.Do(t, f.Close())
 	write(t, "columns.schema.json", read(t, "pums.schema.json"))
-	if err := parquet.WriteFile("columns.parquet", pumsRows(t, lines[1:])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.WriteFile("columns.parquet", pumsRows(t, lines[1:])))
 	write(t, "columns.feather", pumsFeather)
 }
 
@@ -86,9 +77,7 @@ func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {
 func stdin(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	old := os.Stdin
 	os.Stdin = f
 	t.Cleanup(func() {
@@ -108,12 +97,8 @@ func TestReleaseOfSources(t *testing.T) {
 		command("fit", "--eps", "1", name, "--method", "gibbs-ss-update", "--warmup", "100", "--draws", "10").finished(t).says(t, "used again")
 	}
 	later := time.Now().Add(time.Hour)
-	if err := os.Rename("shards/a.csv", "a.csv"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes("shards", later, later); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename("shards/a.csv", "a.csv"))
+	must.Do(t, os.Chtimes("shards", later, later))
 	if r := command("fit", "--eps", "1", "shards"); r.code != refused {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}

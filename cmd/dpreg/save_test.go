@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -21,9 +22,7 @@ func TestSave(t *testing.T) {
 		command(args...).finished(t).says(t, "saved in s")
 	}
 	files, err := filepath.Glob("s/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := []string{"s/draws-1.csv", "s/draws-2.csv", "s/draws-release.json", "s/summary.json"}; !slices.Equal(files, want) {
 		t.Fatalf("files %v, want %v", files, want)
 	}
@@ -53,9 +52,7 @@ func TestSchemaStated(t *testing.T) {
 	workspace(t)
 	r := command("schema", "pums.csv", "--levels", "race=1,2", "--bounds", "age=0:95").finished(t)
 	columns, err := schema.ReadSchema(strings.NewReader(r.stdout), "stdout")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if race, age := columns.Columns[columns.Index("race")], columns.Columns[columns.Index("age")]; len(race.Levels) != 2 || age.Upper != 95 {
 		t.Errorf("%+v, %+v", race, age)
 	}
@@ -76,13 +73,9 @@ func labelled(t *testing.T, folder string) {
 			Mean          float64
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, folder+"/summary.json")), &summary); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(read(t, folder+"/summary.json")), &summary))
 	chains, err := filepath.Glob(folder + "/draws-?.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	column, sum, count := make(map[string]string), make(map[string]float64), 0.0
 	for _, path := range chains {
 		var header []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 )
@@ -18,9 +19,7 @@ import (
 func secretsStay(t *testing.T, at *url.URL) { // the password is s3cret@word
 	workspace(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(t.Context())
 	for _, statement := range pushdowntest.Cases(t, "pums.csv")[0].Create("people") {
 		if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -33,9 +32,7 @@ func secretsStay(t *testing.T, at *url.URL) { // the password is s3cret@word
 	}
 	bin := t.TempDir() // DuckDB's messages may quote the query
 	script := "#!/bin/sh\necho \"DuckDB: Binder Error: $(tr -d '\\n')\" >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700))
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	password, _ := at.User.Password()
 	query := *at

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // The page is there under the address that is printed, until the command is interrupted.
@@ -20,13 +22,9 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	go func() { ended <- run(ctx, out, &stderr, []string{"serve", "good.json"}) }()
 	address, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	response, err := http.Get(strings.TrimSpace(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if err != nil || !strings.Contains(string(text), "good.json") {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // A release is signed, and is as it was signed or refused: by every command that reads it, where the
@@ -26,9 +28,7 @@ func TestSignedReleases(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o400, 0o600} {
 			code := map[bool]int{true: misused, false: done}[mode&0o077 != 0]
-			if err := os.Chmod("other.key", mode); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod("other.key", mode))
 			r := command("release", "pums.csv", "--eps", "1", "--formula", educ, "--sign", "other.key", "-o", fmt.Sprintf("%o.json", mode))
 			if _, err := os.Stat(fmt.Sprintf("%o.json", mode)); r.code != code || (err == nil) != (code == done) || code == misused && !strings.Contains(r.stderr, "chmod 600 other.key") {
 				t.Errorf("mode %o: exit code %d, %v, stderr %s", mode, r.code, err, r.stderr)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -23,9 +24,7 @@ func TestSplit(t *testing.T) {
 	for _, path := range slices.Sorted(maps.Keys(tree(t))) {
 		if strings.HasPrefix(path, "pums.parts/") {
 			r, err := release.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			parts, n = append(parts, path), n+r.N
 		}
 	}

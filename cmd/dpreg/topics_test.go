@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/docs/help"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // dpreg help TOPIC shows each page of docs/help, on at most 60 lines of at most 90 characters,
@@ -19,15 +20,11 @@ func TestTopics(t *testing.T) {
 	var out strings.Builder
 	root.SetOut(&out)
 	root.SetArgs([]string{"help"})
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, root.Execute())
 	overview := out.String()
 	for _, topic := range help.Topics {
 		page, err := help.Page(topic.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		out.Reset()
 		root := newRoot(nil)
 		root.SetOut(&out)

@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
@@ -133,9 +134,7 @@ func TestVIClipsNothing(t *testing.T) {
 		}
 		r := viFitOf(t, f, "rare.csv")
 		rows, group, err := r.design.Read(r.source, table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		m, longest := r.design.Of(rows, group, r.priorSD), 0.
 		of := vi.NewGradients(m, nil)
 		grad, theta := make([]float64, m.Dim()), make([]float64, m.Dim())

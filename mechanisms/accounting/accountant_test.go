@@ -3,6 +3,8 @@ package accounting
 import (
 	"math"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Rényi divergences of any order against a sum over a fine grid, which for such a
@@ -51,9 +53,7 @@ func TestInverses(t *testing.T) {
 	last := 0.
 	for _, a := range []Accountant{Optimistic, PLD, RDP} {
 		epsilon, err := base.Epsilon(a, delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if epsilon < last {
 			t.Errorf("%v: ε = %v after %v", a, epsilon, last)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Random cases far beyond use, some minutes of them: -all -v says how many brackets are
@@ -26,13 +28,9 @@ func TestFarCases(t *testing.T) {
 			delta = power(-150, -15)
 		}
 		c, err := training.composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got, err := c.epsilon(delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rdp, err := training.Epsilon(RDP, delta)
 		if err != nil || !(got.lower <= got.upper && got.upper <= rdp*(1+1e-4)) {
 			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", training, delta, got, rdp, err)

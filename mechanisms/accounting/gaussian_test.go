@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -16,23 +17,17 @@ import (
 func table(t *testing.T, name string, text int) (first []string, numbers [][]float64) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comment = '#'
 	records, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, record := range records {
 		var row []float64
 		for _, cell := range record[text:] {
 			x, err := strconv.ParseFloat(cell, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			row = append(row, x)
 		}
 		first, numbers = append(first, record[0]), append(numbers, row)
@@ -69,9 +64,7 @@ func TestGoldens(t *testing.T) {
 			want = epsilon
 			got, err = Epsilon(sigma, delta, sensitivity)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if math.Abs(got-want) > 1e-10*want {
 			t.Errorf("%s %v: got %v, want %v", quantities[i], row, got, want)
 		}
@@ -90,9 +83,7 @@ func TestRoundedUp(t *testing.T) {
 			delta = power(-12, 0)
 		}
 		sigma, err := Sigma(epsilon, delta, sensitivity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		limit := math.Log(delta)
 		if !(logDelta(epsilon, sigma, sensitivity) <= limit-margin) {
 			t.Errorf("sigma %v is too small for epsilon %v, delta %v", sigma, epsilon, delta)
@@ -116,13 +107,9 @@ func TestDeltaIsMonotone(t *testing.T) {
 		last := 1.0
 		for sigma := 1e-3; sigma < 1e6; sigma *= 1.1 {
 			delta, err := Delta(epsilon, sigma, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			more, err := Delta(epsilon*1.1+1e-9, sigma, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if !(delta >= 0 && delta <= last && more <= delta) {
 				t.Fatalf("epsilon %v, sigma %v: delta %v after %v, and %v for more epsilon", epsilon, sigma, delta, last, more)
 			}
@@ -215,21 +202,13 @@ func TestAsGaussian(t *testing.T) {
 		{Multiplier: 6.7, Rate: 0.02, Steps: 2000, Scheme: PoissonReplaceOne},
 	}[:testsize.Of(1, 3)] {
 		c, err := run.composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		end, err := c.epsilon(delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mu, err := run.AsGaussian(delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sigma, err := Sigma(end.upper, delta, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if mu*sigma > 1.02 || mu*sigma < 0.9 {
 			t.Errorf("%v: μ = %v, and 1/σ = %v", run, mu, 1/sigma)
 		}

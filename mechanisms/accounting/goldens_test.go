@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // golden is a row of testdata/*.json (testdata/SOURCE.md).
@@ -32,18 +34,14 @@ type golden struct {
 func goldens(t testing.TB, name string) []golden {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var file struct {
 		Rows []struct {
 			golden
 			BestEstimate *float64 `json:"best_estimate"`
 		}
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &file))
 	var rows []golden
 	for _, r := range file.Rows {
 		r.Best = r.Value
@@ -85,13 +83,9 @@ func TestPoissonGoldens(t *testing.T) {
 			continue
 		}
 		c, err := g.training().composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		epsilon, err := c.epsilon(g.Inputs.Delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		g.near(t, epsilon, 1e-5)
 	}
 }
@@ -103,9 +97,7 @@ func TestAddingGoldens(t *testing.T) {
 			continue
 		}
 		c, err := g.training().composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		d := c.direction(true, c.cut(g.Inputs.Delta))
 		got := d.bracketEpsilon(d.scoutEpsilon(g.Inputs.Delta), g.Inputs.Delta)
 		if want := g.Others.Dots.Add; !(got.lower <= want && math.Abs(got.upper-want) < 3e-5*want) {
@@ -118,13 +110,9 @@ func TestAddingGoldens(t *testing.T) {
 func TestLaplaceGoldens(t *testing.T) {
 	for _, g := range goldens(t, "shared_laplace") {
 		c, err := Training{Multiplier: g.Inputs.Scale, Rate: 1, Steps: g.Inputs.K, Scheme: LaplaceNoise}.composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		epsilon, err := c.epsilon(g.Inputs.Delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		g.near(t, epsilon, 1e-5)
 		if d := epsilon.upper/g.Best - 1; d > 1e-6 {
 			t.Errorf("%s: ε ≤ %v is off %v by a relative %.2g", g.ID, epsilon.upper, g.Best, d)
@@ -141,9 +129,7 @@ func TestGaussianGoldens(t *testing.T) {
 		} else {
 			got, err = Epsilon(g.Inputs.Sigma, g.Inputs.Delta, g.Inputs.Sensitivity)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if math.Abs(got-g.Value) > 1e-10*g.Value {
 			t.Errorf("%s: %v, want %v", g.ID, got, g.Value)
 		}
@@ -166,9 +152,7 @@ func TestCalibrationGoldens(t *testing.T) {
 			continue
 		}
 		got, err := Training{Rate: g.Inputs.Q, Steps: g.Inputs.T}.FindMultiplier(PLD, g.Inputs.TargetEpsilon, g.Inputs.Delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if math.Abs(got-g.Value) > 1e-5*g.Value || got < g.Bounds.Lower {
 			t.Errorf("%s: σ = %v, want %v", g.ID, got, g.Value)
 		}
@@ -181,9 +165,7 @@ func TestRDPGoldens(t *testing.T) {
 	whole := 0
 	for _, g := range goldens(t, "shared_poisson_gaussian") {
 		c, err := g.training().composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		order, want := g.Others.RDP.Order, g.Others.RDP.Eps
 		if got := fromRDP(order, c.divergence(order), g.Inputs.Delta); order == math.Trunc(order) && math.Abs(got-want) > 2e-11*want+float64(g.Inputs.T)*momentError/(order-1) {
 			t.Errorf("%s: order %v: %v, want %v", g.ID, order, got, want)

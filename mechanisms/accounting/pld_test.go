@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -226,9 +227,7 @@ func TestRandomTrainings(t *testing.T) {
 		}
 		delta := power(-10, -2)
 		c, err := run.composition()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		width := 1e-4
 		if run.Steps == 1 && run.Rate < 0.01 && delta < 1e-6 {
 			width = 0.01

@@ -3,6 +3,8 @@ package accounting
 import (
 	"math"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // ρ-zCDP has no smaller ε than Gaussian noise of μ = √(2ρ), which is ρ-zCDP, and no larger one
@@ -11,13 +13,9 @@ func TestZCDPEpsilon(t *testing.T) {
 	for _, rho := range []float64{1e-8, 1e-3, 0.05, 0.5, 3, 100} {
 		for _, delta := range []float64{1e-3, 1e-6, 1e-12, 1e-100} {
 			got, err := ZCDPEpsilon(rho, delta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			least, err := Epsilon(1, delta, math.Sqrt(2*rho))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if most := rho + 2*math.Sqrt(rho*math.Log(1/delta)); got < least || got > most*(1+1e-9) {
 				t.Errorf("ρ = %v, δ = %v: ε = %v, not in [%v, %v]", rho, delta, got, least, most)
 			}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
@@ -101,9 +102,7 @@ func afterFirst(t *testing.T, total Budget, first Charge) (a account, ok bool) {
 	a = newAccount(total)
 	a.add(&first)
 	ok, err := a.within()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return a, ok
 }
 

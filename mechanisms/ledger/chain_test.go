@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Whoever wrote down a head finds a ledger that was put back to an old copy; so do two that
@@ -25,13 +27,9 @@ func TestChainFindsWhatWasChanged(t *testing.T) {
 	}
 	first := charge(path, "0.1")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	second := charge(path, "0.2")
-	if err := os.WriteFile(copied, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(copied, text, 0o600))
 	at := func(path, head string) (int, bool) { return history(t, open(t, path)).At(head) }
 	for head, want := range map[string]int{first: 1, second: 2, strings.ToUpper(first[:16]): 1} {
 		if n, found := at(path, head); n != want || !found {
@@ -61,9 +59,7 @@ func TestChainFindsWhatWasChanged(t *testing.T) {
 	} {
 		changed := filepath.Join(t.TempDir(), "changed.db")
 		text, err := os.ReadFile(path)
-		if err := errors.Join(err, os.WriteFile(changed, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, os.WriteFile(changed, text, 0o600)))
 		if err := meddle(t, changed, statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
@@ -107,9 +103,7 @@ func TestTotalLater(t *testing.T) {
 			t.Errorf("%v: error %v", b, err)
 		}
 	}
-	if err := l.SetTotal(ctx, budget("705", "1e-3", Auto)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetTotal(ctx, budget("705", "1e-3", Auto)))
 	var exhausted *ExhaustedError
 	if _, err := open(t, path).Charge(ctx, laplace("3")); !errors.As(err, &exhausted) {
 		t.Errorf("error %v", err)
@@ -126,9 +120,7 @@ func TestOtherMechanisms(t *testing.T) {
 	n := 0
 	for ; n < 100; n++ {
 		ok, err := h.Fits(other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !ok {
 			break
 		}
@@ -159,9 +151,7 @@ func TestMarks(t *testing.T) {
 	if n := len(history(t, l).Entries); n != 4 {
 		t.Errorf("%d charges", n)
 	}
-	if err := l.Rebind(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Rebind(ctx))
 	if _, _, err := l.ChargeFor(ctx, Marks{"rows": other}, laplace("0.1")); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // A commit that fails says whether the charge stands, and one that does nothing is no charge.
@@ -19,9 +21,7 @@ func TestFailedCommit(t *testing.T) {
 	path := create(t, budget("1", "0", Auto))
 	l := open(t, path)
 	reader, err := open(t, path).db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, statement := range []string{"BEGIN", "SELECT * FROM charge"} { // who reads keeps a commit waiting
 		if _, err := reader.ExecContext(ctx, statement); err != nil {
 			t.Fatal(err)
@@ -44,9 +44,7 @@ func TestFailedCommit(t *testing.T) {
 	if _, err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "No 1 was charged all the same") {
 		t.Errorf("error %v", err)
 	}
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path, path+".away"))
 	l.db.SetMaxIdleConns(0) // a connection that is open still reads the file
 	if _, err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "take it for spent") {
 		t.Errorf("error %v", err)
@@ -105,9 +103,7 @@ func TestChargeOfParts(t *testing.T) {
 		one := &History{Budget: h.Budget, Entries: []Entry{{Charge: first}, {Charge: second}}}
 		for _, c := range []Charge{laplace("0.5"), laplace("0.500001"), gaussian(t, "0.5", "5e-7"), gaussian(t, "0.5", "7e-7")} {
 			want, err := one.Fits(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got, err := h.Fits(c); got != want || err != nil {
 				t.Errorf("%s: ε = %v: %v, %v, want %v", filter, c.Epsilon, got, err, want)
 			}

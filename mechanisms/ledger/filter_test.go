@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
@@ -29,9 +30,7 @@ func gaussian(t testing.TB, epsilon, delta string) Charge {
 	const sensitivity = 3.7
 	e, d := rat(epsilon), rat(delta)
 	sigma, err := accounting.Sigma(number.RoundDown(e), number.RoundDown(d), sensitivity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return Charge{Epsilon: e, Delta: d, Noise: Gaussian, Sensitivity: sensitivity, Scale: sigma, Neighbours: "replace-one"}
 }
 
@@ -54,9 +53,7 @@ func accepted(t *testing.T, b Budget, charges ...Charge) []bool {
 	var did []bool
 	for _, c := range charges {
 		ok, err := h.Fits(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if ok {
 			h.Entries = append(h.Entries, Entry{Charge: c})
 		}
@@ -168,9 +165,7 @@ func TestUses(t *testing.T) {
 		h.Entries = append(h.Entries, Entry{Charge: c})
 	}
 	uses, err := h.Uses()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	last := uses[3]
 	if uses[0].Sum != 0.25 || !math.IsInf(uses[0].Gaussian, 1) || last.Sum != 1 || last.Epsilon.Cmp(rat("2")) != 0 || last.Delta.Cmp(rat("2e-6")) != 0 {
 		t.Errorf("%+v", uses)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // A ledger of any bytes is refused, or has a history that can be asked what it has room
@@ -16,34 +18,24 @@ func FuzzOpen(f *testing.F) {
 	ctx := context.Background()
 	path := filepath.Join(f.TempDir(), "b.db")
 	b := Budget{Data: "a", Neighbours: "replace-one", Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 1000), Filter: Auto}
-	if err := Create(ctx, path, b); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, Create(ctx, path, b))
 	half := Charge{Epsilon: big.NewRat(1, 2), Delta: new(big.Rat), Noise: Laplace, Neighbours: "replace-one", Release: "r"}
 	for range 2 {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(text)
 		l, err := Open(ctx, path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		if _, err := l.Charge(ctx, half); err != nil {
 			f.Fatal(err)
 		}
-		if err := l.Close(); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, l.Close())
 	}
 	f.Add([]byte{})
 	f.Add([]byte("SQLite format 3\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "b.db")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		l, err := Open(ctx, path)
 		if err != nil {
 			return

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 var kills = flag.Int("kills", 12, "how many processes that charge are killed, at random moments; docs/ledger.md has 500")
@@ -36,28 +38,20 @@ func TestChargingProcess(t *testing.T) {
 		t.Skip("a process of other tests")
 	}
 	notes, err := os.OpenFile(released(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for {
 		l, err := Open(context.Background(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		number, err := l.Charge(context.Background(), laplace(cost))
 		var exhausted *ExhaustedError
 		if errors.As(err, &exhausted) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := fmt.Fprintln(notes, number); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(l.SetWritten(context.Background(), number), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.SetWritten(context.Background(), number), l.Close()))
 	}
 }
 
@@ -65,15 +59,11 @@ func TestChargingProcess(t *testing.T) {
 func charging(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	command := exec.Command(program, "-test.run=^TestChargingProcess$")
 	command.Stdout = new(bytes.Buffer)
 	command.Env = append(os.Environ(), "DPREG_TEST_LEDGER="+path)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	return command
 }
 
@@ -117,9 +107,7 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	for done, round := 0, 0; done < *kills; round++ {
 		path := filepath.Join(dir, fmt.Sprintf("%d.db", round))
-		if err := Create(context.Background(), path, budget("0.4", "0", Auto)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Create(context.Background(), path, budget("0.4", "0", Auto)))
 		for full := false; done < *kills && !full; {
 			var running []*exec.Cmd
 			for range 3 {
@@ -135,9 +123,7 @@ func TestKilled(t *testing.T) {
 				}
 				drawn := notes(t, path) // before the ledger: others are at work
 				h := history(t, open(t, path))
-				if err := audit(h, drawn); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, audit(h, drawn))
 				full = len(h.Entries) == room
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // A ledger, and what stands beside it, is its owner's alone, whatever the umask; one that was
@@ -28,14 +30,10 @@ func TestOwnerOnly(t *testing.T) {
 		if err == nil {
 			_, err = tx.Exec("UPDATE charge SET written = 1 WHERE number = 1; CREATE TABLE t (x)")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mode(path+"-journal", 0o600)
 		syscall.Umask(old)
-		if err := errors.Join(tx.Rollback(), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(tx.Rollback(), l.Close()))
 	}
 	path := create(t, budget("1", "0", Auto))
 	link := filepath.Join(t.TempDir(), "link")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testdir"
 )
 
@@ -20,18 +21,14 @@ func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 func create(t *testing.T, b Budget) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a budget? 100%.db") // a name that a URI must quote
-	if err := Create(context.Background(), path, b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Create(context.Background(), path, b))
 	return path
 }
 
 func open(t *testing.T, path string) *Ledger {
 	t.Helper()
 	l, err := Open(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -39,9 +36,7 @@ func open(t *testing.T, path string) *Ledger {
 func history(t *testing.T, l *Ledger) *History {
 	t.Helper()
 	h, err := l.History(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return h
 }
 
@@ -52,16 +47,12 @@ func TestCharge(t *testing.T) {
 	costs := []Charge{laplace("0.1"), gaussian(t, "0.3", "1e-200")}
 	costs[1].Release = "höhe.json"
 	for i, c := range costs {
-		if err := l.Check(ctx, nil, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Check(ctx, nil, c))
 		if n, err := l.Charge(ctx, c); err != nil || n != int64(i+1) {
 			t.Fatal(n, err)
 		}
 	}
-	if err := l.SetWritten(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetWritten(ctx, 2))
 	var exhausted *ExhaustedError
 	if _, err := l.Charge(ctx, laplace("0.601")); !errors.As(err, &exhausted) || len(exhausted.History.Entries) != 2 {
 		t.Errorf("error %v", err)
@@ -148,9 +139,7 @@ func TestCreateFails(t *testing.T) {
 func meddle(t *testing.T, path, statement string) error {
 	t.Helper()
 	db, err := connect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	_, err = db.Exec(statement)
 	return err
@@ -160,16 +149,12 @@ func TestUnusableFiles(t *testing.T) {
 	ctx := context.Background()
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "x.db")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	changed := func(statement string) string {
 		path := create(t, budget("1", "1e-6", Auto))
-		if err := meddle(t, path, statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, meddle(t, path, statement))
 		return path
 	}
 	charge := "INSERT INTO charge VALUES (1, '2020-01-01T00:00:00Z', 'r', 'laplace', "
@@ -214,21 +199,15 @@ func TestLockedAndReadOnly(t *testing.T) {
 	path := create(t, budget("1", "0", Auto))
 	other := open(t, path)
 	tx, err := other.db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l := open(t, path)
 	if _, err := l.Charge(ctx, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("error %v", err)
 	}
 	history(t, l) // can be read all the same
-	if err := errors.Join(tx.Rollback(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(tx.Rollback(), l.Close()))
 
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0o444))
 	l = open(t, path)
 	history(t, l)
 	if os.Getuid() == 0 {
@@ -244,9 +223,7 @@ func TestInterruptedWait(t *testing.T) {
 	path := create(t, budget("1", "0", Auto))
 	l := open(t, path)
 	other, err := open(t, path).db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	charge := func(ctx context.Context) error { _, err := l.Charge(ctx, laplace("0.5")); return err }
 	all := []func(context.Context) error{
 		charge,

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
@@ -23,9 +24,7 @@ func stand(t *testing.T, script string) string {
 		t.Skip("a script of a shell stands for the program")
 	}
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, Program), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, Program), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return folder
 }
@@ -39,13 +38,9 @@ func box(t *testing.T, names ...string) *pushdown.Query {
 		s.Columns = append(s.Columns, schema.Column{Name: name, Lower: 0, Upper: 10})
 	}
 	d, err := s.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	q, err := pushdown.New(d, table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return q
 }
 
@@ -59,9 +54,7 @@ func TestSetup(t *testing.T) {
 		"duckdb:": {"read_json('a.json') -- all", "", "CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM read_json('a.json') -- all\n;\nDESCRIBE dpreg_rows\n"},
 	} {
 		rows, err := Open(t.Context(), place, c.table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if strings.Join(rows.Header(), " ") != "x y t" {
 			t.Errorf("columns %q", rows.Header())
 		}
@@ -78,9 +71,7 @@ func TestSum(t *testing.T) {
 	q := box(t, "x", "y")
 	stand(t, `case "$(cat)" in *DESCRIBE*) echo '`+columns+`';; *) echo '[{"design":"`+q.ID()+`","rows":"1","counts":"1,1","sums":"1048576,0,1099511627776,0,0"}]';; esac`)
 	rows, err := Open(t.Context(), "duckdb:", "rows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s, err := rows.Sum(t.Context(), q); err != nil || s.N != 1 {
 		t.Errorf("error %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 	"github.com/dpreg/dpreg/schema"
@@ -22,9 +23,7 @@ const pums = "../../testdata/pums.csv"
 func execute(t *testing.T, at *url.URL, statements ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(context.Background())
 	for _, s := range statements {
 		if _, err := conn.Exec(t.Context(), s); err != nil {
@@ -38,18 +37,14 @@ func execute(t *testing.T, at *url.URL, statements ...string) {
 func sum(t *testing.T, at *url.URL, name string, d *schema.Design, o table.Options, meanwhile ...string) (sums string, err error) {
 	t.Helper()
 	parsed, err := pushdown.ParseTable(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rows, err := Open(t.Context(), at.String(), parsed)
 	if err != nil {
 		return "", err
 	}
 	defer rows.Close()
 	q, err := pushdown.New(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := rows.Sum(t.Context(), q)
 	if err != nil {
 		return "", err
@@ -107,9 +102,7 @@ func testCells(t *testing.T, at *url.URL) {
 		"INSERT INTO cells VALUES (1, NULL, 'NaN', 'Infinity', 1e400, 8767e-400, '7391', 2)")
 	flag := &schema.Schema{Columns: []schema.Column{{Name: "flag", Type: "boolean", Upper: 1}, {Name: "y", Lower: 0, Upper: 10}}}
 	flagged, err := flag.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, missing := range []table.Missing{table.MissingError, table.Midpoint, table.Drop} {
 		for _, c := range []struct {
 			column string
@@ -201,9 +194,7 @@ func testRole(t *testing.T, at *url.URL) {
 	reader.User = url.UserPassword("reader", "reads")
 	d := box("x", "y")
 	got, err := sum(t, &reader, "public.people", d, table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	two := pushdowntest.Case{Columns: []string{"x", "y"}, Cells: [][]string{{"1", "2"}, {"3", "4"}}, Design: d}
 	if want := pushdowntest.Text(two.Want(t)); got != want {
 		t.Errorf("the rows that the role may see: %s, want %s", got, want)

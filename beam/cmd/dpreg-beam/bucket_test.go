@@ -15,6 +15,7 @@ import (
 
 	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -23,14 +24,10 @@ import (
 func TestBucket(t *testing.T) {
 	s := people(t)
 	fs, err := filesystem.New(t.Context(), "memfs://rows/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, path := range s.paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		put(t, fs, "memfs://rows/"+filepath.Base(path), text)
 	}
 	paths, err := sums.Find(t.Context(), "memfs://rows/*.csv")
@@ -46,13 +43,9 @@ func TestBucket(t *testing.T) {
 	}
 	_, j, _ := inProcess.start(t)
 	dir, err := job.NewDir("memfs://staging")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := sums.Sum(t.Context(), j, dir, paths, table.Options{}, s.design, s.kinds()[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want, err := s.alone(t.Context(), s.kinds()[1]); err != nil || encoded(t, got) != encoded(t, want) {
 		t.Errorf("other sums (%v)", err)
 	}
@@ -70,27 +63,19 @@ func TestBucket(t *testing.T) {
 func put(t *testing.T, fs filesystem.Interface, path string, text []byte) {
 	t.Helper()
 	out, err := fs.OpenWrite(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := out.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Close())
 }
 
 // What a worker wrote in part, or too late, is not read, and others cannot read any of it.
 func TestStaging(t *testing.T) {
 	dir, err := job.NewDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, text := range []string{"one", "two"} {
-		if err := dir.Write(t.Context(), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dir.Write(t.Context(), []byte(text)))
 	}
 	files, err := filepath.Glob(string(dir) + "/*")
 	if err != nil || len(files) != 2 {
@@ -102,17 +87,13 @@ func TestStaging(t *testing.T) {
 		}
 	}
 	for _, cut := range []int64{34, 3, 0} {
-		if err := os.Truncate(files[0], cut); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(files[0], cut))
 		found, err := dir.Read(t.Context())
 		if err != nil || len(found) != 1 || !slices.Contains([]string{"one", "two"}, string(found[0])) {
 			t.Errorf("cut to %d bytes: %q, %v", cut, found, err)
 		}
 	}
-	if err := dir.Remove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dir.Remove(t.Context()))
 	if err := dir.Write(t.Context(), nil); err == nil {
 		t.Error("a worker made the directory again")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/dpreg/dpreg/beam/job"
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // asProgram makes the test binary the program: as the launcher, the job service and the
@@ -49,18 +50,14 @@ func TestMain(m *testing.M) {
 func serve(t *testing.T) (endpoint string, process *os.Process) {
 	t.Helper()
 	free, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	endpoint = free.Addr().String()
 	free.Close()
 	_, port, _ := net.SplitHostPort(endpoint)
 	cmd := exec.Command(os.Args[0], "prism", port)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
@@ -105,15 +102,11 @@ func (e engine) start(t *testing.T) (*spoken, job.Engine, job.Dir) {
 	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig, *jobopts.WorkerBinary = e.endpoint, e.environment, "", ""
 	s := &spoken{}
 	j := job.Engine{Attempts: 5, Patience: 15 * time.Second, Say: s.say}
-	if err := j.Settle(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, j.Settle())
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(asProgram, "1") // for workers
 	dir, err := job.NewDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { dir.Remove(context.Background()) })
 	return s, j, dir
 }

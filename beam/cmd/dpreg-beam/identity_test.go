@@ -22,6 +22,7 @@ import (
 
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -59,26 +60,18 @@ type divided struct {
 func people(t *testing.T) divided {
 	t.Helper()
 	text, err := os.ReadFile("../../../testdata/pums.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
 	file, err := os.Open("../../../testdata/pums.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	columns, err := schema.ReadSchema(file, "schema")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var paths []string
 	folder := t.TempDir()
 	for part := range slices.Chunk(lines[1:], 90) {
 		path := filepath.Join(folder, fmt.Sprintf("%02d.csv", len(paths)))
-		if err := os.WriteFile(path, []byte(lines[0]+strings.Join(part, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(lines[0]+strings.Join(part, "")), 0o600))
 		paths = append(paths, path)
 	}
 	return divided{"pums", paths, design(t, columns)}
@@ -135,23 +128,17 @@ func generated(t *testing.T, folder string, n int) divided {
 func write(t *testing.T, path string, lines func(*bufio.Writer)) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	out := bufio.NewWriterSize(f, 1<<20)
 	lines(out)
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Flush())
 }
 
 func design(t *testing.T, s *schema.Schema) *schema.Design {
 	t.Helper()
 	d, err := s.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -199,9 +186,7 @@ func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Sum
 	runtime.GC()
 	cpu, start := e.cpuSeconds(t), time.Now()
 	found, err := sum(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	seconds, text := time.Since(start).Seconds(), encoded(t, found)
 	t.Logf("| %s | %s | %T | %.2f | %.2f | %.6x |", s.name, e.name, found, e.cpuSeconds(t)-cpu, seconds, sha256.Sum256([]byte(text)))
 	return text
@@ -211,9 +196,7 @@ func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Sum
 func encoded(t *testing.T, s ssp.Summand) string {
 	t.Helper()
 	text, err := s.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -222,9 +205,7 @@ func encoded(t *testing.T, s ssp.Summand) string {
 func (e engine) cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	seconds := time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 	if e.service == nil {
 		return seconds
@@ -246,24 +227,18 @@ func TestKilledWorker(t *testing.T) {
 	for i := range copies {
 		for k, path := range s.paths[:8] {
 			again := filepath.Join(folder, fmt.Sprintf("%d-%d.csv", i, k))
-			if err := os.Link(path, again); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Link(path, again))
 			s.paths = append(s.paths, again)
 		}
 	}
 	box := s.kinds()[0]
 	want, err := s.alone(t.Context(), box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	e := engines(t)[2]
 	said, j, dir := e.start(t)
 	killed := e.killWorker(t)
 	got, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	select {
 	case <-killed:
 	default:

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Where no engine is named the program opens no socket while it works: a job can be sent to
@@ -23,17 +25,13 @@ func TestNothingListens(t *testing.T) {
 	s := generated(t, folder, 20_000)
 	for i := range 40 { // so that there is work for a while
 		for k, path := range s.paths {
-			if err := os.Link(path, filepath.Join(folder, fmt.Sprintf("part-%d-%d.csv", i, k))); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Link(path, filepath.Join(folder, fmt.Sprintf("part-%d-%d.csv", i, k))))
 		}
 	}
 	const line = "release --eps 1 --formula y~a+b --bounds a=-1:1 --bounds b=0:1 --bounds y=-3:3 --no-ledger -o r.json part-*.csv"
 	cmd := exec.Command(os.Args[0], strings.Fields(line)...)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), asProgram+"=1", "TMPDIR="+t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	ended := make(chan error)
 	go func() { ended <- cmd.Wait() }()
 	for looks, running := 0, true; running; looks++ {

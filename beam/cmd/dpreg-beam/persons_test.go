@@ -17,6 +17,7 @@ import (
 
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/schema"
@@ -39,13 +40,9 @@ func visits(t *testing.T) (folder string) {
 			fmt.Fprintf(&files[rng.IntN(len(files))], "%.4f,p%d,%.4f\n", x, person, 0.3*x+0.2*rng.NormFloat64())
 		}
 	}
-	if err := os.Mkdir(filepath.Join(folder, "rows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(folder, "rows"), 0o700))
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(folder, "rows", fmt.Sprint(i, ".csv")), []byte(files[i].String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, "rows", fmt.Sprint(i, ".csv")), []byte(files[i].String()), 0o600))
 	}
 	return folder
 }
@@ -68,18 +65,12 @@ func TestPersonsAreIdentical(t *testing.T) {
 			f := c
 			f.epsilon, f.mechanism, f.formula, f.output, f.person, f.bounds, f.engineFlags = "4", "auto", "y ~ x", "r.json", "who", []string{"x=-1:1,y=-1:1"}, engineFlags{attempts: 1}
 			cluster, err := f.launch(cmd)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer cluster.end()
 			o, err := f.order(cmd, cluster, filepath.Join(folder, "rows"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			source, err := table.Find(filepath.Join(folder, "rows"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var made [2][]byte
 			for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
 				o.Rows, o.Path, o.Ledger, o.MakeLedger = rows, filepath.Join(t.TempDir(), fmt.Sprint(i, ".json")), "", false
@@ -103,30 +94,22 @@ func TestPersonsAreIdentical(t *testing.T) {
 func TestPersonsOnEngines(t *testing.T) {
 	folder := visits(t)
 	paths, err := sums.Find(t.Context(), filepath.Join(folder, "rows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := xy(t)
 	options := table.Options{Person: "who", PersonKey: [32]byte{7}}
 	how := persons.Grouping{Rule: persons.Rule{Kind: persons.Rows, Most: 2}, Key: [32]byte{9}}
 	pass := ssp.Pass{Columns: 2}
 	source, err := table.Find(filepath.Join(folder, "rows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	group := persons.NewGroup(how, 2, 1)
 	defer group.Close()
-	if err := options.Scan(t.Context(), source, d, group.Workers()[0].Add); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, options.Scan(t.Context(), source, d, group.Workers()[0].Add))
 	var told persons.Told
 	want, err := pass.Gather(1, func(sinks ...func([]float64) error) (err error) {
 		told, err = group.Each(context.Background(), sinks...)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range engines(t) {
 		_, j, dir := e.start(t)
 		got, gotTold, err := sums.Persons(t.Context(), j, dir, paths, options, d, how, pass)
@@ -145,12 +128,8 @@ func TestPersonsOnEngines(t *testing.T) {
 	}
 	bad := filepath.Join(folder, "rows", "3.csv")
 	text, err := os.ReadFile(bad)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(bad, append(text, "0.1,,secret\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(bad, append(text, "0.1,,secret\n"...), 0o600))
 	r = program(t, folder, append(args, "-o", "b.json", "--no-ledger")...)
 	r.ends(t, custody.Misused, "3.csv")
 	if strings.Contains(r.stderr, "secret") {

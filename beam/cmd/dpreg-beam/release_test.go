@@ -23,6 +23,7 @@ import (
 
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
@@ -67,21 +68,13 @@ func workspace(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	s := people(t)
-	if err := os.Mkdir(filepath.Join(folder, "rows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(folder, "rows"), 0o700))
 	for _, path := range s.paths {
-		if err := os.Rename(path, filepath.Join(folder, "rows", filepath.Base(path))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(path, filepath.Join(folder, "rows", filepath.Base(path))))
 	}
 	text, err := os.ReadFile("../../../testdata/pums.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "rows.schema.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.schema.json"), text, 0o600))
 	return folder
 }
 
@@ -89,9 +82,7 @@ func TestRelease(t *testing.T) {
 	folder := workspace(t)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	budget := ledger.Budget{Data: "rows", Epsilon: big.NewRat(3, 2), Delta: new(big.Rat), Neighbours: "replace-one", Filter: ledger.Auto}
-	if err := ledger.Create(t.Context(), in("budget"), budget); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ledger.Create(t.Context(), in("budget"), budget))
 	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", "budget", "rows", "-o"}
 	r := program(t, folder, append(args, "r.json")...)
 	r.ends(t, custody.Done, "it spent ε = 1")
@@ -99,9 +90,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("stdout:\n%s", r.stdout)
 	}
 	made, err := release.ReadFile(in("r.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if made.N != 1000 || made.Simulated || made.Schema.Response.Name != "income" || len(made.Schema.Covariates) != 2 {
 		t.Errorf("the release is of %d rows of %v", made.N, made.Schema)
 	}
@@ -109,9 +98,7 @@ func TestRelease(t *testing.T) {
 	program(t, folder, append(args, "again.json")...).ends(t, custody.Refused, "budget, the ledger of rows, has no room")
 	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, custody.Refused, "--neighbours")
 	program(t, folder, "release", "--eps", "1", "--delta", "0.01", "--mechanism", "gaussian", "rows", "-o", "d.json").ends(t, custody.Done, "δ = 0.01 is not below 1/n")
-	if err := os.WriteFile(in(".l.json.1.tmp"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(in(".l.json.1.tmp"), nil, 0o600))
 	program(t, folder, "release", "--eps", "1", "rows", "-o", "l.json").ends(t, custody.Refused, "was left by a run that was killed")
 	if _, err := os.Stat(in("again.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a release that was not paid for")
@@ -136,9 +123,7 @@ func TestReleaseIsIdentical(t *testing.T) {
 	folder := workspace(t)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	budget := ledger.Budget{Data: "rows", Epsilon: big.NewRat(1, 1), Delta: new(big.Rat), Neighbours: "replace-one", Filter: ledger.Auto}
-	if err := ledger.Create(t.Context(), in("budget"), budget); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ledger.Create(t.Context(), in("budget"), budget))
 	*jobopts.Endpoint, *jobopts.EnvironmentType = "", "" // in this process, whatever other tests asked for
 	t.Setenv("TMPDIR", t.TempDir())
 	stderr := noised{t: t}
@@ -147,13 +132,9 @@ func TestReleaseIsIdentical(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, &stderr.said)
 	}
 	made, err := os.ReadFile(in("r.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	golden, err := os.ReadFile("../../../cmd/dpreg/testdata/releases.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.Contains(string(golden), fmt.Sprintf("%x formula\n", sha256.Sum256(made))) {
 		t.Errorf("another release than dpreg's:\n%s", made)
 	}
@@ -169,18 +150,12 @@ func TestLooksAreIdentical(t *testing.T) {
 	cmd.SetErr(io.Discard)
 	f := releaseFlags{epsilon: "4", steps: "3", mechanism: "auto", neighbours: "replace-one", formula: "income~age+educ+sex", output: "r.json", engineFlags: engineFlags{attempts: 1}}
 	c, err := f.launch(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.end()
 	o, err := f.order(cmd, c, filepath.Join(folder, "rows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	source, err := table.Find(filepath.Join(folder, "rows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var made [2][]byte
 	for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
 		o.Rows, o.Path = rows, filepath.Join(folder, fmt.Sprint(i, ".json"))
@@ -204,14 +179,10 @@ func TestBadRows(t *testing.T) {
 	for name, line := range map[string]string{"07.csv": "59,1,secret,1,0,1\n", "03.csv": "59,1,,1,0,1\n"} {
 		path := filepath.Join(folder, "rows", name)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		lines := strings.SplitAfter(string(text), "\n")
 		lines[40] = line
-		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
 	}
 	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)

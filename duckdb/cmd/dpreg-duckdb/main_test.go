@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
@@ -36,13 +37,9 @@ func TestMain(m *testing.M) {
 func program(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	folder := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(folder, duckdb.Program)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(self, filepath.Join(folder, duckdb.Program)))
 	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv(asProgram, "1")
 }
@@ -53,9 +50,7 @@ const pums = "../../../testdata/pums.csv"
 func execute(t *testing.T, file string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("duckdb", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
@@ -72,9 +67,7 @@ func sum(t *testing.T, place, name string, d *schema.Design, o table.Options) (s
 		return "", err
 	}
 	q, err := pushdown.New(d, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := rows.Sum(t.Context(), q)
 	if err != nil {
 		return "", err
@@ -114,9 +107,7 @@ func TestPersons(t *testing.T) {
 			t.Helper()
 			g := persons.NewGroup(persons.Grouping{Rule: persons.Rule{Kind: persons.Mean}}, 2, 1)
 			defer g.Close()
-			if err := scan(g.Workers()[0].Add); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, scan(g.Workers()[0].Add))
 			a := ssp.NewAccumulator(2)
 			if _, err := g.Each(t.Context(), a.AddRows); err != nil {
 				t.Fatal(err)
@@ -124,19 +115,13 @@ func TestPersons(t *testing.T) {
 			return pushdowntest.Text(a.Statistics())
 		}
 		file, err := table.Find(pums)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := means(func(sink func([]float64) error) error { return o.Scan(t.Context(), file, d, sink) })
 		for form, place := range forms(t) {
 			rows, err := duckdb.Open(t.Context(), "duckdb:", place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			q, err := pushdown.New(d, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got := means(func(sink func([]float64) error) error { return q.Scan(t.Context(), rows, sink) }); got != want {
 				t.Errorf("%s, %s: other means", form, person)
 			}
@@ -149,9 +134,7 @@ func TestPersons(t *testing.T) {
 func forms(t *testing.T) map[string]string {
 	t.Helper()
 	rows, err := filepath.Abs(pums)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	folder := t.TempDir()
 	place := func(name string) string { return filepath.Join(folder, name) }
 	execute(t, "",
@@ -174,17 +157,11 @@ func forms(t *testing.T) map[string]string {
 func people(t *testing.T) *schema.Design {
 	t.Helper()
 	text, err := os.ReadFile(strings.TrimSuffix(pums, ".csv") + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := schema.ReadSchema(strings.NewReader(string(text)), "schema")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := s.Design("income ~ .")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -193,13 +170,9 @@ func TestForms(t *testing.T) {
 	program(t)
 	d := people(t)
 	source, err := table.Find(pums)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := ssp.NewAccumulator(len(d.Columns()))
-	if err := (table.Options{}).Scan(t.Context(), source, d, a.AddRows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (table.Options{}).Scan(t.Context(), source, d, a.AddRows))
 	s := a.Statistics()
 	for form, from := range forms(t) {
 		if got, err := sum(t, "duckdb:", from, d, table.Options{}); err != nil || got != pushdowntest.Text(s) {
@@ -214,9 +187,7 @@ func TestErrors(t *testing.T) {
 	folder := t.TempDir()
 	place := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	bad := place("bad.csv", "x,y\n1,2\nsecret7391,4\n")
@@ -226,9 +197,7 @@ func TestErrors(t *testing.T) {
 	box := func(x string) *schema.Design {
 		s := &schema.Schema{Columns: []schema.Column{{Name: x, Upper: 10}, {Name: "y", Upper: 10}}}
 		d, err := s.Design("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return d
 	}
 	for _, c := range []struct{ place, name, x, says string }{
@@ -288,9 +257,7 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		r, err := release.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return r
 	}
 	for _, steps := range []string{"1", "3"} {
