@@ -25,10 +25,7 @@ func TestAccountTable(t *testing.T) {
 // accountOf runs account and returns what stands under a key of the JSON.
 func accountOf(t *testing.T, key, args string) (pld [2]float64, others map[string]float64) {
 	t.Helper()
-	r := command(append(strings.Fields("account "+args), "--format", "json")...)
-	if r.code != done {
-		t.Fatalf("%s: exit code %d, stderr %q", args, r.code, r.stderr)
-	}
+	r := command(append(strings.Fields("account "+args), "--format", "json")...).ends(t, done)
 	var out map[string]json.RawMessage
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &out))
 	if string(out["format"]) != `"dpreg-account/1"` || out["inputs"] == nil || len(out) != 3 {
@@ -92,10 +89,7 @@ func TestAccountJSON(t *testing.T) {
 func TestAccountPlot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{"gaussian --sigma 4 --q 0.01 --steps 100 --delta 1e-5 --plot a.svg", "laplace --scale 3 --count 3 --delta 1e-5 --plot a.svg"}[:testsize.Of(1, 2)] {
-		r := command(strings.Fields("account " + args)...)
-		if r.code != done {
-			t.Fatalf("exit code %d, stderr %q", r.code, r.stderr)
-		}
+		r := command(strings.Fields("account "+args)...).ends(t, done)
 		r.says(t, "plot written to a.svg")
 		if svg := read(t, "a.svg"); !strings.Contains(svg, "releases") || !strings.Contains(svg, "Rényi divergences") {
 			t.Error("the picture lacks its words")

@@ -69,7 +69,5 @@ func TestAuditRefuses(t *testing.T) {
 func TestAuditInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := commandContext(ctx, "audit"); r.code != interrupted || r.stdout != "" || !strings.Contains(r.stderr, "interrupted") {
-		t.Errorf("exit code %d, stderr %s", r.code, r.stderr)
-	}
+	commandContext(ctx, "audit").says(t, "interrupted").ends(t, interrupted)
 }

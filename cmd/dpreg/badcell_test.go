@@ -50,9 +50,7 @@ func TestNoCellEndsTheRun(t *testing.T) {
 		}
 	}
 	for _, flags := range []string{"--on-bad-cell missing", "--on-bad-cell missing --missing error"} {
-		if r := command(append(strings.Fields("release v.csv --eps 1 -o z.json"), strings.Fields(flags)...)...).says(t, "by --missing midpoint, or drop"); r.code != misused {
-			t.Errorf("%s: exit code %d", flags, r.code)
-		}
+		command(append(strings.Fields("release v.csv --eps 1 -o z.json"), strings.Fields(flags)...)...).says(t, "by --missing midpoint, or drop").ends(t, misused)
 	}
 	type row struct {
 		X float64 `parquet:"x"`
@@ -60,9 +58,7 @@ func TestNoCellEndsTheRun(t *testing.T) {
 	}
 	must.Do(t, parquet.WriteFile("p.parquet", []row{{1, "2"}, {2, "SECRET"}, {3, "1"}}))
 	command("release", "p.parquet", "--bounds", "x=0:9,y=0:9", "--eps", "1", "--on-bad-cell", "missing", "--missing", "midpoint").finished(t)
-	if r := command("sql", "--dialect", "duckdb", "--table", "t", "--bounds", "x=0:9,y=0:9", "--on-bad-cell", "missing", "--missing", "midpoint").says(t, "NULL in a view"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("sql", "--dialect", "duckdb", "--table", "t", "--bounds", "x=0:9,y=0:9", "--on-bad-cell", "missing", "--missing", "midpoint").says(t, "NULL in a view").ends(t, misused)
 }
 
 // With --pad-time a release is there when that is over, and not before; it says where it took longer.
@@ -74,7 +70,5 @@ func TestPadTime(t *testing.T) {
 		t.Errorf("it took %v: %s", took, r.stderr)
 	}
 	command("release", "pums.csv", "--eps", "1", "--pad-time", "0.000001", "-o", "b.json").finished(t).says(t, "took longer than 1µs")
-	if r := command("release", "pums.csv", "--eps", "1", "--pad-time", "-1", "-o", "c.json"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("release", "pums.csv", "--eps", "1", "--pad-time", "-1", "-o", "c.json").ends(t, misused)
 }

@@ -33,10 +33,7 @@ func unboundedRows(t *testing.T) {
 // releaseOf runs release and reads what it wrote.
 func releaseOf(t *testing.T, path, args string) *release.Release {
 	t.Helper()
-	r := command(append([]string{"release", "wide.csv", "-o", path}, strings.Fields(args)...)...)
-	if r.code != done {
-		t.Fatalf("%s: exit code %d, stderr:\n%s", args, r.code, r.stderr)
-	}
+	command(append([]string{"release", "wide.csv", "-o", path}, strings.Fields(args)...)...).ends(t, done)
 	out, err := release.ReadFile(path)
 	must.Do(t, err)
 	return out
@@ -102,9 +99,7 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 		"--bounds auto --formula w~x+y":            "it answers this one",
 		"--bounds auto --formula y~x+w --eps 4.01": "holds another release",
 	} {
-		if r := ask(args).says(t, says); r.code != refused {
-			t.Errorf("%s: exit code %d", args, r.code)
-		}
+		ask(args).says(t, says).ends(t, refused)
 	}
 	if read(t, "wide.release.json") != before {
 		t.Error("the release changed")
@@ -121,9 +116,7 @@ func TestAutoBoundsAreCharged(t *testing.T) {
 
 func chargedOnce(t *testing.T, args string, parts int, noise ledger.Noise) {
 	unboundedRows(t)
-	if r := command("ledger", "init", "b.db", "--data", "wide", "--eps", "4.5", "--delta", "1e-5"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("ledger", "init", "b.db", "--data", "wide", "--eps", "4.5", "--delta", "1e-5").ends(t, done)
 	few := command("release", "wide.csv", "--ledger", "b.db", "--bounds", "auto", "--eps", "1").says(t, "Nothing was spent")
 	if few.code != refused || sum(t, "b.db") != "0: 0.000000" {
 		t.Errorf("exit code %d, charged %s", few.code, sum(t, "b.db"))
@@ -168,9 +161,7 @@ func (m *meddler) Write(p []byte) (int, error) {
 
 func TestAutoBoundsOfRowsThatChange(t *testing.T) {
 	unboundedRows(t)
-	if r := command("ledger", "init", "b.db", "--data", "wide", "--eps", "9"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("ledger", "init", "b.db", "--data", "wide", "--eps", "9").ends(t, done)
 	stderr := &meddler{t: t}
 	var stdout bytes.Buffer
 	code := run(context.Background(), &stdout, stderr, strings.Fields("release wide.csv --ledger b.db --eps 4 --bounds auto"))
@@ -226,10 +217,7 @@ func TestWrongAutoBounds(t *testing.T) {
 // Where every column has bounds, auto costs nothing.
 func TestAutoBoundsOfNoColumn(t *testing.T) {
 	workspace(t)
-	r := command("release", "pums.csv", "--eps", "1", "--bounds", "auto", "-o", "r.json").says(t, "every column has public bounds")
-	if r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("release", "pums.csv", "--eps", "1", "--bounds", "auto", "-o", "r.json").says(t, "every column has public bounds").ends(t, done)
 	got, err := release.ReadFile("r.json")
 	if err != nil || got.Bounds != nil {
 		t.Errorf("%+v, %v", got.Bounds, err)

@@ -113,10 +113,7 @@ func TestStudiesInterrupted(t *testing.T) {
 				}
 				cancel()
 			}()
-			r := commandContext(ctx, append(strings.Fields(line), "--trials", "100000", "--save", "s")...)
-			if r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
-				t.Errorf("exit code %d: %s", r.code, r.stderr)
-			}
+			commandContext(ctx, append(strings.Fields(line), "--trials", "100000", "--save", "s")...).says(t, "the same command goes on").ends(t, interrupted)
 			if _, err := os.Stat("s/results.csv"); err == nil {
 				t.Error("results of a study that is not finished")
 			}
@@ -135,9 +132,7 @@ func TestStudyOfTheOther(t *testing.T) {
 		"compare merge --save c a a": "of a study of dpreg calibrate",
 		tiny + " --save b":           "of another study",
 	} {
-		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
-			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
-		}
+		calibrate(line).says(t, says).ends(t, misused)
 	}
 }
 
@@ -146,9 +141,7 @@ func TestCalibrateMerge(t *testing.T) {
 	workspace(t)
 	calibrate(tiny, "--save", "whole").finished(t)
 	calibrate(tiny, "--save", "a", "--shard", "1/2").finished(t).says(t, "shard 1/2 is finished")
-	if r := calibrate("calibrate merge --save m a"); r.code != misused || !strings.Contains(r.stderr, "shard 2/2 is missing") {
-		t.Errorf("%d: %s", r.code, r.stderr)
-	}
+	calibrate("calibrate merge --save m a").says(t, "shard 2/2 is missing").ends(t, misused)
 	calibrate(tiny, "--save", "b", "--shard", "2/2").finished(t)
 	merged := calibrate("calibrate merge --save m b a").finished(t)
 	if outcome(t, "m") != outcome(t, "whole") {
@@ -167,9 +160,7 @@ func TestCalibrateMerge(t *testing.T) {
 		"calibrate merge a b":               "--save DIR",
 		"calibrate merge --save m2":         "directories of the shards",
 	} {
-		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
-			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
-		}
+		calibrate(line).says(t, says).ends(t, misused)
 	}
 }
 
@@ -225,13 +216,9 @@ func TestCalibratePopulation(t *testing.T) {
 		"calibrate --population pums.csv --i-hold-the-data --save cut":       "not those of the study",
 		"calibrate --population pums.csv --i-hold-the-data --save simulated": "takes no --population",
 	} {
-		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
-			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
-		}
+		calibrate(line).says(t, says).ends(t, misused)
 	}
-	if r := calibrate("calibrate --population pums.csv --n 100 --eps 1"); r.code != refused || !strings.Contains(r.stderr, "--i-hold-the-data") {
-		t.Errorf("%d: %s", r.code, r.stderr)
-	}
+	calibrate("calibrate --population pums.csv --n 100 --eps 1").says(t, "--i-hold-the-data").ends(t, refused)
 	unchanged(t, before)
 }
 
@@ -292,9 +279,7 @@ func TestCalibrateWrong(t *testing.T) {
 		write(t, "diary/journal", "Dear diary")
 		before := tree(t)
 		for dir, says := range map[string]string{"mine": "of no study", "diary": "not a journal"} {
-			if r := calibrate(tiny, "--save", dir); r.code != misused || !strings.Contains(r.stderr, says) {
-				t.Errorf("%d: %s", r.code, r.stderr)
-			}
+			calibrate(tiny, "--save", dir).says(t, says).ends(t, misused)
 		}
 		unchanged(t, before)
 	})
@@ -302,12 +287,8 @@ func TestCalibrateWrong(t *testing.T) {
 		workspace(t)
 		calibrate(tiny, "--save", "s").finished(t)
 		before := tree(t)
-		if r := calibrate(tiny, "--save", "s", "--seed", "9"); r.code != misused || !strings.Contains(r.stderr, "of another study") {
-			t.Errorf("%d: %s", r.code, r.stderr)
-		}
-		if r := calibrate(tiny, "--save", "s", "--shard", "1/2"); r.code != misused || !strings.Contains(r.stderr, "of shard 1/1") {
-			t.Errorf("%d: %s", r.code, r.stderr)
-		}
+		calibrate(tiny, "--save", "s", "--seed", "9").says(t, "of another study").ends(t, misused)
+		calibrate(tiny, "--save", "s", "--shard", "1/2").says(t, "of shard 1/1").ends(t, misused)
 		unchanged(t, before)
 	})
 }

@@ -101,9 +101,7 @@ func TestCompareGoesOn(t *testing.T) {
 		again := "compare --save cut"
 		if c.data != "" {
 			again += " --i-hold-the-data"
-			if r := compared("compare --save whole"); r.code != misused || !strings.Contains(r.stderr, "name the file") {
-				t.Errorf("exit code %d: %s", r.code, r.stderr)
-			}
+			compared("compare --save whole").says(t, "name the file").ends(t, misused)
 		}
 		for _, line := range []string{c.line + " --save cut", again} {
 			write(t, "cut/study.json", read(t, "whole/study.json"))
@@ -161,8 +159,5 @@ func TestCompareOtherRows(t *testing.T) {
 	workspace(t)
 	compared(ofOne, "--save", "s", "pums.csv").finished(t)
 	write(t, "pums.csv", strings.Replace(read(t, "pums.csv"), "59,1,9", "58,1,9", 1))
-	r := compared("compare --save s --i-hold-the-data pums.csv")
-	if r.code != misused || !strings.Contains(r.stderr, "not those of the study") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	compared("compare --save s --i-hold-the-data pums.csv").says(t, "not those of the study").ends(t, misused)
 }

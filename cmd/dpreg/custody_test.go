@@ -45,9 +45,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 // A run that was killed after it drew its noise left a release under another name.
 func TestLeftoverOfKilledRun(t *testing.T) {
 	workspace(t)
-	if r := command("release", "pums.csv", "--eps", "1"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("release", "pums.csv", "--eps", "1").ends(t, done)
 	const left = ".pums.release.json.123456.tmp"
 	must.Do(t, os.Rename("pums.release.json", left))
 	write(t, ".r.json.1.tmp", read(t, left)[:100])
@@ -60,8 +58,7 @@ func TestLeftoverOfKilledRun(t *testing.T) {
 		"fit pums.csv --eps 1 --release r.json":               false, // it is not complete
 		"release pums.csv --eps 1 --spend-again -o good.json": false, // it would be lost
 	} {
-		r := command(strings.Fields(args)...)
-		r.says(t, "killed").says(t, "rm ")
+		r := command(strings.Fields(args)...).says(t, "killed").says(t, "rm ")
 		if r.code != refused || strings.Contains(r.stderr, "mv "+left+" pums.release.json") != mv {
 			t.Errorf("%v: exit code %d, stderr:\n%s", args, r.code, r.stderr)
 		}
@@ -78,9 +75,7 @@ func TestReleaseOnUnmountedDisk(t *testing.T) {
 	}
 	for _, name := range []string{"release", "fit"} {
 		for _, more := range []string{"--eps=1", "--spend-again"} {
-			if r := command(name, "pums.csv", "--eps", "1", more).says(t, "pums.release.json: it is a link"); r.code != misused {
-				t.Errorf("%s: exit code %d", name, r.code)
-			}
+			command(name, "pums.csv", "--eps", "1", more).says(t, "pums.release.json: it is a link").ends(t, misused)
 		}
 	}
 	if target, err := os.Readlink("pums.release.json"); err != nil || target != "vault/pums.release.json" {
@@ -161,9 +156,7 @@ func TestSaveSparesInputs(t *testing.T) {
 				t.Skip(err)
 			}
 			before := tree(t)
-			if r := command(append(append([]string{strings.Fields(args)[0]}, quick...), strings.Fields(args)[1:]...)...).says(t, "would be overwritten"); r.code != misused || r.stdout != "" {
-				t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-			}
+			command(append(append([]string{strings.Fields(args)[0]}, quick...), strings.Fields(args)[1:]...)...).says(t, "would be overwritten").ends(t, misused)
 			unchanged(t, before)
 		})
 	}
@@ -174,9 +167,7 @@ func TestSaveInDirectoryWithBrackets(t *testing.T) {
 	workspace(t)
 	must.Do(t, os.Mkdir("s[1]", 0o755))
 	write(t, "s[1]/draws-9.csv", "")
-	if r := command("infer", "good.json", "--save", "s[1]").says(t, "s[1]/draws-9.csv"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("infer", "good.json", "--save", "s[1]").says(t, "s[1]/draws-9.csv").ends(t, misused)
 }
 
 // What was computed from the rows without noise, only its owner may read.
@@ -198,9 +189,6 @@ func TestNonPrivateIsSavedForOwner(t *testing.T) {
 // A release in steps says how far it is; another number of steps is another release.
 func TestReleaseInSteps(t *testing.T) {
 	workspace(t)
-	r := command("release", "pums.csv", "--eps", "1", "--steps", "3", "--formula", "income~educ").finished(t)
-	r.says(t, "step 1 of 3: radii").says(t, "step 3 of 3: sums")
-	if r := command("fit", "pums.csv", "--eps", "1", "--steps", "1", "--formula", "income~educ").says(t, "looks at the rows: 3, not 1"); r.code != refused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("release", "pums.csv", "--eps", "1", "--steps", "3", "--formula", "income~educ").finished(t).says(t, "step 1 of 3: radii").says(t, "step 3 of 3: sums")
+	command("fit", "pums.csv", "--eps", "1", "--steps", "1", "--formula", "income~educ").says(t, "looks at the rows: 3, not 1").ends(t, refused)
 }

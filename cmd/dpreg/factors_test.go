@@ -137,8 +137,7 @@ func TestFactorsEndToEnd(t *testing.T) {
 	for name, text := range people() {
 		write(t, name, text)
 	}
-	made := command("release", "gaps.csv", "--schema", "people.json", "--eps", "10", "--missing", "midpoint", "--na", "n/a", "--na", "-", "--na", "NA", "-o", "r.json").finished(t)
-	made.says(t, "--missing midpoint: a missing cell counts as the middle of its public bounds")
+	command("release", "gaps.csv", "--schema", "people.json", "--eps", "10", "--missing", "midpoint", "--na", "n/a", "--na", "-", "--na", "NA", "-o", "r.json").finished(t).says(t, "--missing midpoint: a missing cell counts as the middle of its public bounds")
 	r, err := release.ReadFile("r.json")
 	must.Do(t, err)
 	var names []string
@@ -170,8 +169,7 @@ func TestFactorsEndToEnd(t *testing.T) {
 	command(again...).finished(t)
 	before := tree(t)
 	command(again...).finished(t).says(t, "used again, at no further cost")
-	sub := command(append(again, "--formula", "income ~ colour")...)
-	sub.says(t, "dpreg infer people.release.json --formula 'income ~ colour'")
+	sub := command(append(again, "--formula", "income ~ colour")...).says(t, "dpreg infer people.release.json --formula 'income ~ colour'")
 	if sub.code != refused || !maps.Equal(before, tree(t)) {
 		t.Errorf("exit code %d, or files changed", sub.code)
 	}
@@ -215,9 +213,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 	if again := fit(); again.stdout != first.stdout {
 		t.Error("the same order does not use the release again")
 	}
-	if other := fit("--by-level", "owner"); other.code != refused {
-		t.Errorf("another factor: exit code %d, %s", other.code, other.stderr)
-	}
+	fit("--by-level", "owner").ends(t, refused)
 	if shown := command("show", "r.json").finished(t); !strings.Contains(shown.stdout, "age in dark blue") {
 		t.Error(shown.stdout)
 	}
@@ -241,9 +237,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 		t.Error(planned.stdout)
 	}
 	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
-		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
-			t.Errorf("%s: exit code %d", args, r.code)
-		}
+		command(strings.Fields(args)...).says(t, "level").ends(t, misused)
 	}
 }
 
@@ -265,9 +259,7 @@ func TestPerLevelEndToEnd(t *testing.T) {
 	if again := fit("--per-level", "--formula", "income ~ colour + age"); again.stdout != first.stdout {
 		t.Errorf("the same order does not use the release again: %s", again.stderr)
 	}
-	if pooled := fit("--formula", "income ~ colour + age"); pooled.code != refused || !strings.Contains(pooled.stderr, "products per level") {
-		t.Errorf("products over all rows: exit code %d, %s", pooled.code, pooled.stderr)
-	}
+	fit("--formula", "income ~ colour + age").says(t, "products per level").ends(t, refused)
 	command(slices.Concat([]string{"release", "--per-level", "-o", "s.json"}, made)...).finished(t)
 	if shown := command("show", "s.json").finished(t); !strings.Contains(shown.stdout, "age in dark blue") || !strings.Contains(strings.Join(strings.Fields(shown.stdout), " "), "products of all other columns within each") {
 		t.Error(shown.stdout)
@@ -287,8 +279,6 @@ func TestPerLevelEndToEnd(t *testing.T) {
 		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level colour --split 2":          "--split",
 		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level owner --formula owner~age": "is the response",
 	} {
-		if r := command(strings.Fields(args)...).says(t, says); r.code != misused {
-			t.Errorf("%s: exit code %d", args, r.code)
-		}
+		command(strings.Fields(args)...).says(t, says).ends(t, misused)
 	}
 }

@@ -31,19 +31,15 @@ func TestFitSpendsOnce(t *testing.T) {
 	if second.stdout != first.stdout {
 		t.Errorf("the same release and seed gave another result:\n%s\n%s", first.stdout, second.stdout)
 	}
-	for name, args := range map[string][]string{
-		"epsilon":   {"--eps", "2", "--formula", educ},
-		"columns":   {"--eps", "1", "--formula", "income ~ educ + age"},
-		"bounds":    {"--eps", "1", "--formula", educ, "--bounds", "income=0:100000"},
-		"intercept": {"--eps", "1", "--formula", educ + " - 1"},
+	for _, args := range [][]string{
+		{"--eps", "2", "--formula", educ},
+		{"--eps", "1", "--formula", "income ~ educ + age"},
+		{"--eps", "1", "--formula", educ, "--bounds", "income=0:100000"},
+		{"--eps", "1", "--formula", educ + " - 1"},
 	} {
-		if r := fit(args...).says(t, "spend ε again"); r.code != refused || r.stdout != "" {
-			t.Errorf("other %s: exit code %d, stdout %q", name, r.code, r.stdout)
-		}
+		fit(args...).says(t, "spend ε again").ends(t, refused)
 	}
-	if r := fit("--eps", "1", "--formula", "educ ~ income").says(t, "dpreg infer pums.release.json --formula 'educ ~ income'"); r.code != refused {
-		t.Errorf("another response: exit code %d", r.code)
-	}
+	fit("--eps", "1", "--formula", "educ ~ income").says(t, "dpreg infer pums.release.json --formula 'educ ~ income'").ends(t, refused)
 	unchanged(t, made)
 }
 
@@ -53,9 +49,7 @@ func TestFitOfNewerData(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	must.Do(t, os.Chtimes("pums.csv", later, later))
 	made := tree(t)
-	if r := fit("--eps", "1", "--formula", educ).says(t, "newer"); r.code != refused {
-		t.Errorf("exit code %d", r.code)
-	}
+	fit("--eps", "1", "--formula", educ).says(t, "newer").ends(t, refused)
 	unchanged(t, made)
 	fit("--eps", "0.5", "--formula", educ, "--spend-again").finished(t).says(t, "adds up to 1.5")
 	r, err := release.ReadFile("pums.release.json")
@@ -71,9 +65,7 @@ func TestReleaseThenInfer(t *testing.T) {
 	if r.code != done || !strings.Contains(r.stdout, "27 sums") {
 		t.Fatalf("exit code %d, stdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
 	}
-	if r := command("release", "pums.csv", "--eps", "1", "-o", "all.json", "--spend-again"); r.code != done {
-		t.Errorf("--spend-again: exit code %d: %s", r.code, r.stderr)
-	}
+	command("release", "pums.csv", "--eps", "1", "-o", "all.json", "--spend-again").ends(t, done)
 	made := tree(t)
 	for _, formula := range []string{"income ~ age + educ", "age ~ married"} {
 		args := append([]string{"infer", "all.json", "--formula", formula}, quick...)
@@ -89,22 +81,14 @@ func TestReleaseThenInfer(t *testing.T) {
 
 func TestSubModelOfRelease(t *testing.T) {
 	workspace(t)
-	if r := command("release", "pums.csv", "--eps", "1"); r.code != done {
-		t.Fatal(r.stderr)
-	}
-	r := fit("--eps", "1", "--formula", educ).says(t, "dpreg infer pums.release.json --formula 'income ~ educ'")
-	if r.code != refused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("release", "pums.csv", "--eps", "1").ends(t, done)
+	fit("--eps", "1", "--formula", educ).says(t, "dpreg infer pums.release.json --formula 'income ~ educ'").ends(t, refused)
 }
 
 func TestUndescribedColumnsAreLeftOut(t *testing.T) {
 	workspace(t)
 	write(t, "pums.schema.json", `{"fields":[{"name":"educ","constraints":{"minimum":1,"maximum":16}},{"name":"age","constraints":{"minimum":0,"maximum":100}}]}`)
-	r := command("release", "pums.csv", "--eps", "1", "--bounds", "income=0:500000").says(t, `"sex", "race", "married"`)
-	if r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("release", "pums.csv", "--eps", "1", "--bounds", "income=0:500000").says(t, `"sex", "race", "married"`).ends(t, done)
 	// The order is the data's, not the schema's.
 	if r := command("show", "pums.release.json"); !strings.Contains(r.stdout, "income ~ age + educ") {
 		t.Error(r.stdout)
@@ -210,10 +194,7 @@ func TestInterruptedBefore(t *testing.T) {
 		{"infer", "good.json", "--save", "s"},
 		{"schema", "pums.csv", "-o", "s.json"},
 	} {
-		r := commandContext(ctx, args...).says(t, "interrupted")
-		if r.code != interrupted || r.stdout != "" {
-			t.Errorf("%v: exit code %d, stdout %q", args, r.code, r.stdout)
-		}
+		commandContext(ctx, args...).says(t, "interrupted").ends(t, interrupted)
 	}
 	unchanged(t, before)
 }

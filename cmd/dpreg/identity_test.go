@@ -67,9 +67,7 @@ func noisy(t *testing.T, path string, args ...string) (r result, hash string) {
 		relation += ledger.OfPersons
 	}
 	cryptotest.SetGlobalRandom(t, 2) // the ledger's key, which says what rows of a person are chosen
-	if r := command("ledger", "init", budget, "--data", "rows", "--eps", "200", "--delta", "0.01", "--neighbours", string(relation)); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("ledger", "init", budget, "--data", "rows", "--eps", "200", "--delta", "0.01", "--neighbours", string(relation)).ends(t, done)
 	cryptotest.SetGlobalRandom(t, 0)
 	var stdout bytes.Buffer
 	stderr := noised{t: t}
@@ -77,7 +75,7 @@ func noisy(t *testing.T, path string, args ...string) (r result, hash string) {
 	if code != done && code != unconverged || !stderr.seeded {
 		t.Fatalf("%q: exit code %d, a charge is told: %t, stderr:\n%s", args, code, stderr.seeded, &stderr.said)
 	}
-	return result{code, stdout.String(), stderr.said.String()}, hashed(read(t, path))
+	return result{args, code, stdout.String(), stderr.said.String()}, hashed(read(t, path))
 }
 
 func hashed(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -121,9 +121,7 @@ func TestShowPlot(t *testing.T) {
 		"--plot draws one release": {"north.json", "south.json", "--plot", "a.svg"},
 		"must end in .svg or .png": {"north.json", "--plot", "a.pdf"},
 	} {
-		if r := command(append([]string{"show"}, args...)...); r.code != misused || !strings.Contains(r.stderr, want) {
-			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
-		}
+		command(append([]string{"show"}, args...)...).says(t, want).ends(t, misused)
 	}
 }
 
@@ -144,9 +142,6 @@ func TestInferSeveralRefuses(t *testing.T) {
 		"wide.json: it has other bounds":        {"north.json", "wide.json", "--same-rows"},
 		`units: north.json has the bounds 1:16 of "educ", wide.json has 1:20: a prior in scaled units would be in those of none; state it in the data's units, with "units": "original"`: {"north.json", "south.json", "wide.json", "--prior", "prior.json"},
 	} {
-		r := command(append([]string{"infer"}, args...)...)
-		if r.code != misused || !strings.Contains(r.stderr, want) {
-			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
-		}
+		command(append([]string{"infer"}, args...)...).says(t, want).ends(t, misused)
 	}
 }

@@ -51,9 +51,7 @@ func TestInterrupted(t *testing.T) {
 			t.Run(args, func(t *testing.T) {
 				workspace(t)
 				if strings.Contains(args, "pums.release.json") {
-					if r := command("release", "pums.csv", "--eps", "1"); r.code != done {
-						t.Fatal(r.stderr)
-					}
+					command("release", "pums.csv", "--eps", "1").ends(t, done)
 				}
 				before := tree(t)
 				c := exec.Command(program, "-test.run=^TestProcess$")

@@ -69,24 +69,16 @@ func TestLedgerThatKeepsNothing(t *testing.T) {
 func TestLedgerOfReleases(t *testing.T) {
 	withLedger(t, "--eps", "1.5")
 	for i, want := range []string{"1: 0.700000", "2: 1.400000"} {
-		r := command("release", "pums.csv", "--eps", "0.7", "--ledger", "b.db", "-o", fmt.Sprintf("%d.json", i))
-		if r.code != done {
-			t.Fatal(r.stderr)
-		}
+		r := command("release", "pums.csv", "--eps", "0.7", "--ledger", "b.db", "-o", fmt.Sprintf("%d.json", i)).ends(t, done)
 		r.says(t, "charged to b.db as No").says(t, "has for one more release")
 		if got := sum(t, "b.db"); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	before := tree(t)
-	r := command("release", "pums.csv", "--eps", "0.7", "--ledger", "b.db").says(t, "epsilon up to 0.1 with Laplace noise")
-	if r.code != refused || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-	}
+	command("release", "pums.csv", "--eps", "0.7", "--ledger", "b.db").says(t, "epsilon up to 0.1 with Laplace noise").ends(t, refused)
 	unchanged(t, before)
-	if r := command("release", "pums.csv", "--eps", "0.1", "--ledger", "b.db"); r.code != done {
-		t.Errorf("what is left is refused: %s", r.stderr)
-	}
+	command("release", "pums.csv", "--eps", "0.1", "--ledger", "b.db").ends(t, done)
 	command("release", "pums.csv", "--eps", "1e-3", "--ledger", "b.db", "-o", "x.json").says(t, "nothing with Laplace noise")
 	shown := command("ledger", "show", "b.db")
 	if shown.code != done || !strings.Contains(shown.stdout, "100.0%") {
@@ -108,10 +100,7 @@ func chargesWhatIsDrawn(t *testing.T, relation string) {
 		"--eps 0.3 --delta 1e-5 --with-moments --formula income~educ --mechanism gaussian", "--eps 0.3 --with-moments --formula income~educ",
 	} {
 		path := fmt.Sprintf("%d.json", i)
-		r := command(append([]string{"release", "pums.csv", "--ledger", "b.db", "--steps", "1", "--neighbours", relation, "-o", path}, strings.Fields(args)...)...)
-		if r.code != done {
-			t.Fatal(r.stderr)
-		}
+		command(append([]string{"release", "pums.csv", "--ledger", "b.db", "--steps", "1", "--neighbours", relation, "-o", path}, strings.Fields(args)...)...).ends(t, done)
 		made, err := release.ReadFile(path)
 		must.Do(t, err)
 		e := charges(t, "b.db")[i]
@@ -161,9 +150,7 @@ func TestFitAndLedger(t *testing.T) {
 	}
 	with("--release", "uncounted.json").finished(t).says(t, "warning: nothing is charged to b.db, but it has no charge for uncounted.json")
 	charged("3: 1.500000")
-	if r := with("--release", "uncounted.json", "--ledger", "nothing.db").says(t, "no such ledger"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	with("--release", "uncounted.json", "--ledger", "nothing.db").says(t, "no such ledger").ends(t, misused)
 }
 
 // Rows that fit refuses cost nothing; what fails after the charge does.
@@ -171,9 +158,7 @@ func TestLedgerWhenThingsFail(t *testing.T) {
 	withLedger(t, "--eps", "2")
 	write(t, "few.csv", "x,y\n1,2\n3,4\n")
 	for _, args := range []string{"fit few.csv --bounds x=0:9 --bounds y=0:9 --method mcmc-exact", "release few.csv --bounds x=0:9 --bounds y=0:9 --na 3"} {
-		if r := command(append(strings.Fields(args), "--eps", "1", "--ledger", "b.db")...); r.code != misused {
-			t.Errorf("%s: exit code %d: %s", args, r.code, r.stderr)
-		}
+		command(append(strings.Fields(args), "--eps", "1", "--ledger", "b.db")...).ends(t, misused)
 	}
 	if got := sum(t, "b.db"); got != "0: 0.000000" {
 		t.Error(got)
@@ -268,13 +253,9 @@ func TestLedgerHelp(t *testing.T) {
 func TestReadOnlyLedger(t *testing.T) {
 	withLedger(t, "--eps", "2")
 	must.Do(t, os.Chmod("b.db", 0o444))
-	if r := command("ledger", "show", "b.db"); r.code != done {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	command("ledger", "show", "b.db").ends(t, done)
 	if os.Getuid() == 0 {
 		t.Skip("no mode keeps the superuser from writing")
 	}
-	if r := command("release", "pums.csv", "--eps", "1", "--ledger", "b.db").says(t, "b.db: it cannot be written to"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("release", "pums.csv", "--eps", "1", "--ledger", "b.db").says(t, "b.db: it cannot be written to").ends(t, misused)
 }

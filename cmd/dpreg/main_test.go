@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 
 // result is what a run left behind.
 type result struct {
+	args           []string
 	code           int
 	stdout, stderr string
 }
@@ -42,7 +43,7 @@ func command(args ...string) result { return commandContext(context.Background()
 func commandContext(ctx context.Context, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, &stdout, &stderr, args)
-	return result{code, stdout.String(), stderr.String()}
+	return result{args, code, stdout.String(), stderr.String()}
 }
 
 // silent is a command that is called, and shows nothing.
@@ -75,6 +76,15 @@ func (r result) finished(t *testing.T) result {
 	t.Helper()
 	if r.code != done && r.code != unconverged {
 		t.Fatalf("exit code %d, stderr:\n%s", r.code, r.stderr)
+	}
+	return r
+}
+
+// ends fails unless a run ended with the code. One that did not do what it was asked for prints nothing.
+func (r result) ends(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code || r.stdout != "" && (code == misused || code == refused || code == interrupted) {
+		t.Fatalf("%q: exit code %d, want %d, stdout:\n%s\nstderr:\n%s", r.args, r.code, code, r.stdout, r.stderr)
 	}
 	return r
 }

@@ -20,16 +20,11 @@ func TestMomentsEndToEnd(t *testing.T) {
 	command(append([]string{"infer", "m.json"}, noisy...)...).finished(t)
 	command(append([]string{"infer", "m.json", "--formula", educ}, noisy...)...).finished(t)
 	command(append([]string{"infer", "m.json"}, quick...)...).finished(t)
-	lost := command(append([]string{"infer", "m.json", "--formula", "educ ~ income"}, noisy...)...).says(t, "moments of this release are left out").says(t, "--with-moments")
-	if lost.code != misused {
-		t.Errorf("a covariate without moments: exit code %d", lost.code)
-	}
+	command(append([]string{"infer", "m.json", "--formula", "educ ~ income"}, noisy...)...).says(t, "moments of this release are left out").says(t, "--with-moments").ends(t, misused)
 	if r := command("show", "m.json"); r.code != done || !strings.Contains(r.stdout, "educ² × age²") {
 		t.Errorf("show: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	if r := command(append([]string{"infer", "good.json", "--formula", educ}, noisy...)...).says(t, "--with-moments"); r.code != misused {
-		t.Errorf("a release without moments: exit code %d", r.code)
-	}
+	command(append([]string{"infer", "good.json", "--formula", educ}, noisy...)...).says(t, "--with-moments").ends(t, misused)
 }
 
 func TestMomentsApart(t *testing.T) {
@@ -50,24 +45,16 @@ func TestFitWithMoments(t *testing.T) {
 	workspace(t)
 	args := []string{"--eps", "5", "--formula", educ, "--method", "gibbs-ss-noisy"}
 	before := tree(t)
-	if r := fit(args...).says(t, "--with-moments"); r.code != misused {
-		t.Errorf("without moments: exit code %d", r.code)
-	}
+	fit(args...).says(t, "--with-moments").ends(t, misused)
 	unchanged(t, before)
 	args = append(args, "--with-moments")
 	fit(args...).finished(t)
 	fit(args...).finished(t).says(t, "no further cost")
 	made := tree(t)
-	if r := fit("--eps", "5", "--formula", educ).says(t, "it has moments"); r.code != refused {
-		t.Errorf("another release: exit code %d", r.code)
-	}
+	fit("--eps", "5", "--formula", educ).says(t, "it has moments").ends(t, refused)
 	unchanged(t, made)
-	if r := command("release", "pums.csv", "--eps", "5", "--steps", "1", "--formula", educ, "-o", "plain.json"); r.code != done {
-		t.Fatal(r.stderr)
-	}
-	if r := fit(append(args, "--release", "plain.json")...).says(t, "it has no moments"); r.code != refused {
-		t.Errorf("a release without moments: exit code %d", r.code)
-	}
+	command("release", "pums.csv", "--eps", "5", "--steps", "1", "--formula", educ, "-o", "plain.json").ends(t, done)
+	fit(append(args, "--release", "plain.json")...).says(t, "it has no moments").ends(t, refused)
 	fit("--eps", "1", "--delta", "1e-6", "--neighbours", "add-remove", "--formula", educ, "--with-moments", "--release", "g.json", "--no-ledger").finished(t)
 }
 
@@ -78,9 +65,7 @@ func TestMomentsRefused(t *testing.T) {
 		"release pums.csv --eps 1 --with-moments":                                                  "1 to 3 covariates",
 		"fit pums.csv --with-moments --method non-private --i-hold-the-data --formula income~educ": "--with-moments cannot be combined",
 	} {
-		if r := command(strings.Fields(args)...).says(t, want); r.code != misused {
-			t.Errorf("%s: exit code %d", args, r.code)
-		}
+		command(strings.Fields(args)...).says(t, want).ends(t, misused)
 	}
 	unchanged(t, before)
 }

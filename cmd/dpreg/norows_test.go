@@ -19,17 +19,12 @@ func TestNoRows(t *testing.T) {
 				workspace(t)
 				write(t, "e.csv", text)
 				args := append([]string{"release", "e.csv", "--neighbours", "add-remove", "--missing", "drop"}, strings.Fields(flags)...)
-				if r := command(args...); r.code != done {
-					t.Errorf("exit code %d, stderr:\n%s", r.code, r.stderr)
-				}
+				command(args...).ends(t, done)
 			})
 		}
 	}
 	workspace(t)
 	write(t, "e.csv", "x,y\n")
-	r := command("release", "e.csv", "--eps", "1", "--bounds", "x=0:1,y=0:1")
-	if r.code != misused {
-		t.Errorf("exit code %d, stderr:\n%s", r.code, r.stderr)
-	}
+	r := command("release", "e.csv", "--eps", "1", "--bounds", "x=0:1,y=0:1").ends(t, misused)
 	r.says(t, "no rows")
 }

@@ -22,10 +22,7 @@ func TestForetell(t *testing.T) {
 	}
 	warning := func(line string) (found string) {
 		t.Helper()
-		r := command(strings.Fields(line)...)
-		if r.code != done {
-			t.Fatalf("%s: exit code %d, stderr:\n%s", line, r.code, r.stderr)
-		}
+		r := command(strings.Fields(line)...).ends(t, done)
 		before, _, _ := strings.Cut(r.stderr, "release written to")
 		for said := range strings.Lines(before) {
 			if strings.Contains(said, "next to nothing") {

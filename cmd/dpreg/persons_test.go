@@ -127,9 +127,7 @@ func TestFitOfPersons(t *testing.T) {
 	for says, more := range map[string]string{
 		"its privacy is of persons, by mean 0, not of persons, by weight 0": "--person-rows weight", "by rows 1": "--person-rows 1",
 	} {
-		if r := command(append(model, strings.Fields(more)...)...).says(t, says); r.code != refused {
-			t.Errorf("%s: exit code %d", more, r.code)
-		}
+		command(append(model, strings.Fields(more)...)...).says(t, says).ends(t, refused)
 	}
 	before := tree(t)
 	for says, args := range map[string]string{

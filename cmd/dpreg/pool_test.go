@@ -65,9 +65,7 @@ func TestPool(t *testing.T) {
 	}
 	// The file claims no more than the shares that nobody knows are worth.
 	write(t, "less.json", strings.Replace(read(t, "all.json"), `"colluding": 1`, `"colluding": 2`, 1))
-	if r := command("show", "less.json").says(t, "know their shares"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("show", "less.json").says(t, "know their shares").ends(t, misused)
 }
 
 func TestPoolWrong(t *testing.T) {
@@ -96,8 +94,7 @@ func TestPoolWrong(t *testing.T) {
 		{[]string{"pool", "s.session"}, `"dpreg-masked/1" is wanted`},
 	} {
 		before := tree(t)
-		r := command(c.args...)
-		r.says(t, c.says)
+		r := command(c.args...).says(t, c.says)
 		if r.code != misused && r.code != refused {
 			t.Errorf("%q: exit code %d", c.args, r.code)
 		}
@@ -107,9 +104,7 @@ func TestPoolWrong(t *testing.T) {
 		return
 	}
 	must.Do(t, os.Chmod("north.member.key", 0o644))
-	if r := command(append(share, "north.csv")...).says(t, "chmod 600 north.member.key"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command(append(share, "north.csv")...).says(t, "chmod 600 north.member.key").ends(t, misused)
 }
 
 // Runs that are killed at random leave no shares that were not charged for, and never both the sum of a
@@ -194,9 +189,7 @@ func TestPoolLooks(t *testing.T) {
 		command("pool", "key", name).finished(t)
 		agreed = append(agreed, name+".member")
 	}
-	if r := command(append(agreed, "--eps", "2")...).says(t, "is agreed upon for all looks"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command(append(agreed, "--eps", "2")...).says(t, "is agreed upon for all looks").ends(t, misused)
 	command(agreed...).finished(t).says(t, "look 2 of 2")
 	command("keys", "k").finished(t)
 	look("second.session", "second.json", "--sign", "k.key")

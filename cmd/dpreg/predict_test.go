@@ -154,9 +154,7 @@ func TestPredictFactor(t *testing.T) {
 		}
 	}
 	write(t, "new.csv", "x,g\n5,z\n")
-	if r := command("predict", "--draws", "s", "new.csv"); r.code != misused || !strings.Contains(r.stderr, `new.csv:2: column "g"`) {
-		t.Errorf("exit code %d, stderr %q", r.code, r.stderr)
-	}
+	command("predict", "--draws", "s", "new.csv").says(t, `new.csv:2: column "g"`).ends(t, misused)
 }
 
 var wrongPredict = []wrong{
@@ -249,9 +247,7 @@ func TestBrokenSave(t *testing.T) {
 				t.Fatalf("%s has no %q", c.file, c.old)
 			}
 			write(t, c.file, bad)
-			if r := command("predict", "--draws", "s", "new.csv"); r.code != misused || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
-				t.Errorf("exit code %d, stderr %q, want %q", r.code, r.stderr, c.says)
-			}
+			command("predict", "--draws", "s", "new.csv").says(t, c.says).ends(t, misused)
 		})
 	}
 }
@@ -263,9 +259,7 @@ func TestSaveNonPrivate(t *testing.T) {
 	if _, err := os.Stat("s/" + saved.Release); err == nil {
 		t.Errorf("%s of another run stayed", saved.Release)
 	}
-	if r := command("predict", "--draws", "s", "new.csv"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("predict", "--draws", "s", "new.csv").ends(t, misused)
 }
 
 // Along a column the draws that were saved predict as the release does; a picture is drawn.
@@ -290,8 +284,6 @@ func TestPredictAlong(t *testing.T) {
 		"predict good.json --along educ --plot good.json":  "must end in",
 		"predict --draws s --along educ --prior-sd educ=1": "cannot be combined",
 	} {
-		if r := command(strings.Fields(args)...).says(t, says); r.code != misused {
-			t.Errorf("%s: exit code %d", args, r.code)
-		}
+		command(strings.Fields(args)...).says(t, says).ends(t, misused)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -60,13 +59,8 @@ func TestPredictSeveralRefuses(t *testing.T) {
 		"--custodian south.json: with complete pooling all custodians":               {"new.csv", "--draws", "out", "--custodian", "south.json"},
 		"east.json: no such file or directory (`dpreg release` makes one from data)": {"north.json", "east.json", "new.csv"},
 	} {
-		r := command(append([]string{"predict"}, args...)...)
-		if r.code != misused || r.stdout != "" || !strings.Contains(r.stderr, want) {
-			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
-		}
+		command(append([]string{"predict"}, args...)...).says(t, want).ends(t, misused)
 	}
 	write(t, "out/draws-release-3.json", read(t, "out/draws-release-2.json"))
-	if r := command("predict", "new.csv", "--draws", "out"); r.code != misused || !strings.Contains(r.stderr, "of 2 releases, and 3 are beside it") {
-		t.Errorf("a release too many: exit code %d, %s", r.code, r.stderr)
-	}
+	command("predict", "new.csv", "--draws", "out").says(t, "of 2 releases, and 3 are beside it").ends(t, misused)
 }

@@ -131,10 +131,7 @@ func TestPVIOverANetwork(t *testing.T) {
 	}
 	last := filepath.Join("north.pvi-"+digest[:12], "round-0004.json")
 	must.Do(t, os.Rename(last, "newest"))
-	r := command(strings.Fields(f.join["north"] + " --agree " + digest)...)
-	if r.code != refused || !strings.Contains(r.stderr, "an older copy of itself: it ends with round 3, and north.ledger.db has an answer to round 4") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	command(strings.Fields(f.join["north"]+" --agree "+digest)...).says(t, "an older copy of itself: it ends with round 3, and north.ledger.db has an answer to round 4").ends(t, refused)
 	if _, err := os.Lstat(last); err == nil {
 		t.Error("round 4 was answered anew")
 	}
@@ -164,31 +161,23 @@ func TestPVIClientRefuses(t *testing.T) {
 		t.Errorf("exit code %d, stdout:\n%s", look.code, look.stdout)
 	}
 	look.says(t, "nothing was read or spent: to take part, add --agree "+digest)
-	if r := command(strings.Fields(f.join["north"] + " --agree " + strings.Repeat("0", 64))...); r.code != refused || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q, stderr %s", r.code, r.stdout, r.stderr)
-	}
+	command(strings.Fields(f.join["north"]+" --agree "+strings.Repeat("0", 64))...).ends(t, refused)
 	if after := tree(t); !maps.Equal(after, before) {
 		t.Errorf("something was written:\n%s", after)
 	}
 	command("ledger", "init", "small.db", "--data", "south.csv", "--eps", "0.5", "--delta", "1e-4")
-	if r := command(strings.Fields(f.join["south"] + " --ledger small.db --agree " + digest)...); r.code != refused || !strings.Contains(r.stderr, "no room") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	command(strings.Fields(f.join["south"]+" --ledger small.db --agree "+digest)...).says(t, "no room").ends(t, refused)
 	waiting, leave := context.WithCancel(t.Context())
 	left := make(chan result, 1)
 	go func() { left <- commandContext(waiting, strings.Fields(f.join["north"]+" --agree "+digest)...) }()
 	await(t, "pvi.session/client-north.json")
 	leave()
-	if r := <-left; r.code != interrupted || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-	}
+	(<-left).ends(t, interrupted)
 	if _, err := os.Stat("north.ledger.db"); err == nil {
 		t.Errorf("charged %+v before there was a task", charges(t, "north.ledger.db"))
 	}
 	interrupt()
-	if r := ended(); r.code != interrupted || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-	}
+	ended().ends(t, interrupted)
 }
 
 // A client that is killed or interrupted between rounds goes on, is charged once, and its journal lets no
@@ -210,10 +199,7 @@ func TestPVIClientGoesOn(t *testing.T) {
 	}
 	sent := read(t, filepath.Join(dir, "round-0001.json"))
 	write(t, "other.csv", strings.ReplaceAll(read(t, "north.csv"), ",no\n", ",yes\n"))
-	r := command(strings.Fields(strings.Replace(f.join["north"], "north.csv", "other.csv", 1) + " --ledger north.ledger.db --session " + dir + " --agree " + digest)...)
-	if r.code != misused || !strings.Contains(r.stderr, "counts other rows") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	command(strings.Fields(strings.Replace(f.join["north"], "north.csv", "other.csv", 1)+" --ledger north.ledger.db --session "+dir+" --agree "+digest)...).says(t, "counts other rows").ends(t, misused)
 	command(strings.Fields(f.join["north"]+" --agree "+digest)...).finished(t).says(t, "goes on after round")
 	if all := charges(t, "north.ledger.db"); len(all) != 1 {
 		t.Errorf("charged %+v", all)
@@ -242,17 +228,13 @@ func TestPVIChargesBeforeNoise(t *testing.T) {
 	for _, name := range []string{"south", "west"} {
 		rest.Go(func() { commandContext(ctx, strings.Fields(f.join[name]+" --agree "+digest)...) })
 	}
-	if r := <-north; r.code != refused || !strings.Contains(r.stderr, "no room") || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q: %s", r.code, r.stdout, r.stderr)
-	}
+	(<-north).says(t, "no room").ends(t, refused)
 	if sent, _ := filepath.Glob("*.pvi-*/round-*.json"); sent != nil {
 		t.Errorf("sent %q", sent)
 	}
 	interrupt()
 	rest.Wait()
-	if r := ended(); r.code != interrupted {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	ended().ends(t, interrupted)
 }
 
 func TestWrongPVIOverANetwork(t *testing.T) {

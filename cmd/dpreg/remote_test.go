@@ -67,20 +67,14 @@ func TestReleaseOfAggregates(t *testing.T) {
 	}
 	write(t, "agg.json", aggregates(t, query.stdout))
 	seeded(t, "formula", "agg.release.json", append([]string{"release", "--eps", "1", "--aggregates", "agg.json"}, model...)...).says(t, "as sensitive as the rows")
-	if r := command(append([]string{"release", "--eps", "1", "--aggregates", "agg.json"}, model...)...); r.code != refused {
-		t.Errorf("a second release: exit code %d, stderr %s", r.code, r.stderr)
-	}
+	command(append([]string{"release", "--eps", "1", "--aggregates", "agg.json"}, model...)...).ends(t, refused)
 	fit := append([]string{"fit", "--eps", "1", "--aggregates", "agg.json", "--release", "fit.json", "--warmup", "100", "--draws", "5"}, model...)
 	if r := seeded(t, "formula", "fit.json", fit...).says(t, "release written to fit.json"); !strings.Contains(r.stdout, "educ") {
 		t.Errorf("fit: %s", r.stdout)
 	}
-	if r := command(fit...).says(t, "may be newer than fit.json"); r.code != refused {
-		t.Errorf("fit again: exit code %d", r.code)
-	}
+	command(fit...).says(t, "may be newer than fit.json").ends(t, refused)
 	exact := append([]string{"fit", "--method", nonPrivate, "--i-hold-the-data", "--aggregates", "agg.json"}, model...)
-	if r := command(exact...).says(t, "NOT private"); r.code != done {
-		t.Errorf("fit of the exact sums: exit code %d, stderr %s", r.code, r.stderr)
-	}
+	command(exact...).says(t, "NOT private").ends(t, done)
 	write(t, "bad.json", strings.Replace(read(t, "agg.json"), `"sums":"-`, `"sums":"-7777777`, 1))
 	before := tree(t)
 	for says, args := range map[string]string{
@@ -116,15 +110,11 @@ func TestSQLWrong(t *testing.T) {
 		"sql takes no file":     "--dialect duckdb --table t --bounds x=0:1,y=0:1 t.csv",
 		"error, midpoint, drop": "--dialect duckdb --table t --bounds x=0:1,y=0:1 --missing guess",
 	} {
-		if r := command(append([]string{"sql"}, strings.Fields(args)...)...).says(t, says); r.code != misused || r.stdout != "" {
-			t.Errorf("%s: exit code %d, stdout %q", args, r.code, r.stdout)
-		}
+		command(append([]string{"sql"}, strings.Fields(args)...)...).says(t, says).ends(t, misused)
 	}
 	unbounded := strings.Replace(read(t, "pums.schema.json"), `, "constraints": {"minimum": 0, "maximum": 100}`, "", 1)
 	write(t, "people.schema.json", unbounded)
-	if r := command("sql", "--dialect", "duckdb", "--table", "people").says(t, `no bounds for "age"`); r.code != refused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("sql", "--dialect", "duckdb", "--table", "people").says(t, `no bounds for "age"`).ends(t, refused)
 }
 
 // TestPostgres has all that reads a database, each one of its own on a server that they share.
@@ -207,9 +197,7 @@ func TestReleaseFromDuckDB(t *testing.T) {
 	from := append([]string{"release", "--eps", "1", "--from", "duckdb:", "--table", "read_json('rows.json')"}, model...)
 	search := os.Getenv("PATH")
 	t.Setenv("PATH", t.TempDir())
-	if r := command(from...).says(t, "go build ./cmd/dpreg-duckdb"); r.code != misused {
-		t.Errorf("without the program: exit code %d", r.code)
-	}
+	command(from...).says(t, "go build ./cmd/dpreg-duckdb").ends(t, misused)
 	var columns []map[string]string
 	for _, name := range []string{"age", "sex", "educ", "race", "income", "married"} {
 		columns = append(columns, map[string]string{"column_name": name, "column_type": "BIGINT"})
@@ -222,9 +210,7 @@ func TestReleaseFromDuckDB(t *testing.T) {
 	script := "#!/bin/sh\ncase \"$(cat)\" in *DESCRIBE*) cat columns.json;; *) cat agg.json;; esac\n"
 	must.Do(t, os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700))
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+search)
-	if r := command(from...).says(t, "by -o FILE"); r.code != misused {
-		t.Errorf("without a name: exit code %d", r.code)
-	}
+	command(from...).says(t, "by -o FILE").ends(t, misused)
 	seeded(t, "formula", "duck.json", append(from, "-o", "duck.json")...)
 	seeded(t, "formula", "people.release.json", append([]string{"release", "--eps", "1", "--from", "duckdb:my.duckdb", "--table", "main.people"}, model...)...)
 }

@@ -99,25 +99,17 @@ func TestReleaseOfSources(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	must.Do(t, os.Rename("shards/a.csv", "a.csv"))
 	must.Do(t, os.Chtimes("shards", later, later))
-	if r := command("fit", "--eps", "1", "shards"); r.code != refused {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
+	command("fit", "--eps", "1", "shards").ends(t, refused)
 	stdin(t, "pums.csv")
 	command("release", "--eps", "1", "-", "--schema", "pums.schema.json").says(t, "-o FILE")
 	stdin(t, "pums.csv")
-	if r := command("fit", "--eps", "1", "-", "--schema", "pums.schema.json", "--release", "columns.release.json").says(t, "standard input is newer"); r.code != refused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("fit", "--eps", "1", "-", "--schema", "pums.schema.json", "--release", "columns.release.json").says(t, "standard input is newer").ends(t, refused)
 	for _, twice := range [][]string{{"--bounds", "auto"}, {"--steps", "2", "--schema", "pums.schema.json"}} {
 		stdin(t, "pums.csv")
-		if r := command(append([]string{"release", "--eps", "1", "-", "-o", "r.json"}, twice...)...).says(t, "can be read once"); r.code != misused {
-			t.Errorf("%q: exit code %d", twice, r.code)
-		}
+		command(append([]string{"release", "--eps", "1", "-", "-o", "r.json"}, twice...)...).says(t, "can be read once").ends(t, misused)
 	}
 	stdin(t, "pums.csv")
-	if r := command("release", "--eps", "1", "-", "-o", "r.json", "--schema", "pums.schema.json").says(t, "or say --no-ledger"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
-	}
+	command("release", "--eps", "1", "-", "-o", "r.json", "--schema", "pums.schema.json").says(t, "or say --no-ledger").ends(t, misused)
 	stdin(t, "pums.csv")
 	command("release", "--eps", "1", "-", "-o", "r.json", "--schema", "pums.schema.json", "--no-ledger").finished(t)
 }
@@ -133,8 +125,6 @@ func TestInterruptedReading(t *testing.T) {
 			cancel()
 		}
 	}}
-	if r := commandContext(ctx, "release", "--eps", "1", "pums.csv").says(t, "interrupted"); r.code != interrupted {
-		t.Errorf("exit code %d", r.code)
-	}
+	commandContext(ctx, "release", "--eps", "1", "pums.csv").says(t, "interrupted").ends(t, interrupted)
 	unchanged(t, before)
 }

@@ -57,9 +57,7 @@ func TestSchemaStated(t *testing.T) {
 		t.Errorf("%+v, %+v", race, age)
 	}
 	for _, flag := range []string{"--levels=sxe=0,1", "--bounds=auto"} {
-		if r := command("schema", "pums.csv", flag); r.code != misused || r.stdout != "" {
-			t.Errorf("%s: exit code %d, %s", flag, r.code, r.stdout)
-		}
+		command("schema", "pums.csv", flag).ends(t, misused)
 	}
 }
 
@@ -119,9 +117,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q", f.code, f.stdout)
 	}
 	// A template that nobody filled in gives no bounds.
-	if f := fit("--eps", "1", "--schema", "new.json"); f.code != refused {
-		t.Errorf("exit code %d: %s", f.code, f.stderr)
-	}
+	fit("--eps", "1", "--schema", "new.json").ends(t, refused)
 }
 
 // Draws under labels are predicted from as those under Stan's names, and a table of draws does not

@@ -73,10 +73,7 @@ func secretsStay(t *testing.T, at *url.URL) { // the password is s3cret@word
 		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:https://u:s3cret@h/a.db", "--table", "people"}},
 		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:a.db", "--table", "read_csv('https://u:s3cret@h/a.csv')"}},
 	} {
-		r := command(c.args...)
-		if r.code != c.code {
-			t.Errorf("%q: exit code %d, stderr %s", c.args, r.code, r.stderr)
-		}
+		r := command(c.args...).ends(t, c.code)
 		if strings.Contains(r.stdout+r.stderr, "s3cret") {
 			t.Errorf("%q:\n%s%s", c.args, r.stdout, r.stderr)
 		}

@@ -54,9 +54,7 @@ func TestSplit(t *testing.T) {
 	if r := infer(append(parts, "--pooling", "complete")...).finished(t); !strings.Contains(r.stdout, "one regression for all") || !strings.Contains(r.stdout, "lose what one release costs.") {
 		t.Errorf("complete pooling:\n%s", r.stdout)
 	}
-	if r := infer(append(parts, "--same-rows")...).says(t, "no row together"); r.code != misused {
-		t.Errorf("--same-rows: exit code %d", r.code)
-	}
+	infer(append(parts, "--same-rows")...).says(t, "no row together").ends(t, misused)
 	before := tree(t)
 	split := []string{"--eps", "10", "--split", "10", "--formula", educ}
 	if r := fit(split...).finished(t).says(t, "no further cost").says(t, "which has this release as No 1"); !strings.Contains(r.stdout, "partial\n  pooling") || !strings.Contains(r.stdout, "Each part of the rows has") || strings.Contains(r.stdout, "educ @") || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "of any spread") {

@@ -218,21 +218,15 @@ func TestVIPictureIsOfTheTable(t *testing.T) {
 // has no room is refused, and nothing is charged for it.
 func TestVILedger(t *testing.T) {
 	votes(t)
-	if r := command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4").ends(t, done)
 	paid := func(epsilon string) result {
 		return variational("--eps", epsilon, "--delta", "1e-5", "--rate", "1", "--formula", "vote ~ age", "--ledger", "b.db", "--save", "fit")
 	}
 	paid("1").finished(t).says(t, "charged to b.db as No 1")
-	if r := command("release", "votes.csv", "--formula", "dose ~ age", "--eps", "0.5", "--delta", "1e-5", "--mechanism", "gaussian", "--ledger", "b.db", "-o", "r.json"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("release", "votes.csv", "--formula", "dose ~ age", "--eps", "0.5", "--delta", "1e-5", "--mechanism", "gaussian", "--ledger", "b.db", "-o", "r.json").ends(t, done)
 	paid("1.5").finished(t)
 	r := paid("2.9")
-	if r.code != refused || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-	}
+	r.ends(t, refused)
 	r.says(t, "no room for epsilon = 2.9, delta = 1e-05: nothing was charged").says(t, "for a run of dpreg vi")
 	var noises []ledger.Noise
 	for _, e := range charges(t, "b.db") {
@@ -249,9 +243,7 @@ func TestVILedger(t *testing.T) {
 // A run that is interrupted stays charged, and is not known to have been written.
 func TestVIInterruptedStaysCharged(t *testing.T) {
 	votes(t)
-	if r := command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4"); r.code != done {
-		t.Fatal(r.stderr)
-	}
+	command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4").ends(t, done)
 	ctx, cancel := context.WithCancel(context.Background())
 	var stdout bytes.Buffer
 	stderr := &watcher{text: "charged to b.db as No 1", then: cancel}
@@ -327,9 +319,6 @@ func TestVIInterrupted(t *testing.T) {
 	votes(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50", "--rate", "1")
-	if r.code != interrupted || r.stdout != "" {
-		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
-	}
+	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50", "--rate", "1").ends(t, interrupted)
 	r.says(t, "interrupted")
 }

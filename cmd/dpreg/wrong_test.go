@@ -46,10 +46,7 @@ func (w wrong) run(t *testing.T) {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "_", " ")
 	}
-	r := command(args...)
-	if r.code != w.code {
-		t.Errorf("exit code %d, want %d; stderr:\n%s", r.code, w.code, r.stderr)
-	}
+	r := command(args...).ends(t, w.code)
 	if r.stdout != "" {
 		t.Errorf("stdout is not empty:\n%s", r.stdout)
 	}
