@@ -113,8 +113,8 @@ func TestCheckIsCalibrated(t *testing.T) {
 		mean, meanSquare, fourth = mean+u/float64(refits+1), meanSquare+u*u/float64(refits+1), fourth+u*u*u*u/float64(refits+1)
 	}
 	for i := range sums {
-		wantClose(t, "mean of calibrated p-values", sums[i], mean, 4.6*math.Sqrt((meanSquare-mean*mean)/float64(trials)))
-		wantClose(t, "their mean square", squares[i], meanSquare, 4.6*math.Sqrt((fourth-meanSquare*meanSquare)/float64(trials)))
+		must.Near(t, "mean of calibrated p-values", sums[i], mean, 4.6*math.Sqrt((meanSquare-mean*mean)/float64(trials)))
+		must.Near(t, "their mean square", squares[i], meanSquare, 4.6*math.Sqrt((fourth-meanSquare*meanSquare)/float64(trials)))
 	}
 }
 
@@ -176,8 +176,8 @@ func TestCheckReplicates(t *testing.T) {
 			t.Errorf("%s: quantiles %+v", e.Label, e.Replicated)
 		}
 		// 95 % of a law near the normal.
-		wantClose(t, e.Label+": width of the interval in sd", (e.Q97_5-e.Q2_5)/e.SD, 3.92, 0.25)
-		wantClose(t, e.Label+": median", (e.Q50-e.Mean)/e.SD, 0, 0.15)
+		must.Near(t, e.Label+": width of the interval in sd", (e.Q97_5-e.Q2_5)/e.SD, 3.92, 0.25)
+		must.Near(t, e.Label+": median", (e.Q50-e.Mean)/e.SD, 0, 0.15)
 		if !(e.SD > 5*math.Sqrt2) {
 			t.Errorf("%s: sd %v is below that of the noise", e.Label, e.SD)
 		}

@@ -80,9 +80,9 @@ func TestPredictJointly(t *testing.T) {
 				must.Do(t, err)
 				got, err := p.Predict([]float64{13})
 				must.Do(t, err)
-				wantClose(t, "fitted", got.Fitted, want.Fitted, 1e-9*want.SD)
-				wantClose(t, "sd", got.SD, want.SD, 1e-9*want.SD)
-				wantClose(t, "upper", got.Upper, want.Upper, 1e-6*want.SD)
+				must.Near(t, "fitted", got.Fitted, want.Fitted, 1e-9*want.SD)
+				must.Near(t, "sd", got.SD, want.SD, 1e-9*want.SD)
+				must.Near(t, "upper", got.Upper, want.Upper, 1e-6*want.SD)
 			}
 		}
 	}

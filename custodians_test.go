@@ -162,11 +162,11 @@ func TestJointlyPartial(t *testing.T) {
 	scaled, original := fit.Draws(dpreg.Scaled), fit.Draws(dpreg.Original)
 	f := fit.Design.Frame()
 	i := scaled.Index("spread[1]")
-	wantClose(t, "spread of the slope", original.Chains[0][i], scaled.Chains[0][i]*f.Half[1]/f.Half[0], 1e-9*original.Chains[0][i])
+	must.Near(t, "spread of the slope", original.Chains[0][i], scaled.Chains[0][i]*f.Half[1]/f.Half[0], 1e-9*original.Chains[0][i])
 	k := scaled.Index("sigma_at[2]")
-	wantClose(t, "sigma of the second", original.Chains[0][k], scaled.Chains[0][k]*f.Half[1], 1e-9*original.Chains[0][k])
+	must.Near(t, "sigma of the second", original.Chains[0][k], scaled.Chains[0][k]*f.Half[1], 1e-9*original.Chains[0][k])
 	j := scaled.Index("theta_at[2,1]")
-	wantClose(t, "slope of the second", original.Chains[0][j], scaled.Chains[0][j]*f.Half[1]/f.Half[0], 1e-9*math.Abs(original.Chains[0][j]))
+	must.Near(t, "slope of the second", original.Chains[0][j], scaled.Chains[0][j]*f.Half[1]/f.Half[0], 1e-9*math.Abs(original.Chains[0][j]))
 }
 
 func TestJointlyRefuses(t *testing.T) {

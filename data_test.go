@@ -122,10 +122,3 @@ func meanSD(x []float64) (mean, sd float64) {
 	}
 	return mean, math.Sqrt(sd)
 }
-
-func wantClose(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
-	}
-}

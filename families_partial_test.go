@@ -60,7 +60,7 @@ type hierarchy struct {
 	of   model.Family
 	most float64
 	rows [][][3]float64 // rows that differ, and how many there are of each
-	sd   [2]float64 // of the common ones, a priori
+	sd   [2]float64     // of the common ones, a priori
 }
 
 // logSpread is the log density of (α_j, β_j) about the centre, with the prior of the spread, τ half-normal, of sd 1 and 0.7

@@ -59,7 +59,7 @@ func TestUnitsOfTheData(t *testing.T) {
 		}
 		s, u := a.Summary(dpreg.Original, 0.95), b.Summary(dpreg.Original, 0.95)
 		for i, p := range s.Parameters {
-			wantClose(t, method+": contraction of "+p.Name, *p.Contraction, *u.Parameters[i].Contraction, 1e-9)
+			must.Near(t, method+": contraction of "+p.Name, *p.Contraction, *u.Parameters[i].Contraction, 1e-9)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestPriorRoundTrip(t *testing.T) {
 		must.Do(t, err)
 		same := func(what string, got, want []float64) {
 			for i := range want {
-				wantClose(t, formula+": "+what, got[i], want[i], 1e-12*max(1, math.Abs(slices.Max(want))))
+				must.Near(t, formula+": "+what, got[i], want[i], 1e-12*max(1, math.Abs(slices.Max(want))))
 			}
 		}
 		same("mean of theta", back.Theta.Mean, prior.Theta.Mean)

@@ -75,8 +75,8 @@ func TestInterceptAlone(t *testing.T) {
 		at := []int{draws.Index("theta[0]"), draws.Index("sigma2")}
 		both := draws.Map([]string{"theta", "log sigma2"}, func(dst, src []float64) { dst[0], dst[1] = src[at[0]], math.Log(src[at[1]]) })
 		for k, p := range posterior.Summarise(both, 0.9).Parameters {
-			wantClose(t, method+": mean of "+p.Name, p.Mean, mean[k], 4.5*p.MCSEMean) // a false alarm in 150,000
-			wantClose(t, method+": sd of "+p.Name, p.SD, sd[k], 0.06*sd[k])
+			must.Near(t, method+": mean of "+p.Name, p.Mean, mean[k], 4.5*p.MCSEMean) // a false alarm in 150,000
+			must.Near(t, method+": sd of "+p.Name, p.SD, sd[k], 0.06*sd[k])
 		}
 	}
 }

@@ -113,8 +113,8 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 			for k := range want {
 				mean, sd := meanSD(parameter(t, d, d.Names[k]))
 				tolerance := wantSD[k] * (5/math.Sqrt(draws) + 1e-4)
-				wantClose(t, d.Names[k], mean, want[k], tolerance)
-				wantClose(t, "sd of "+d.Names[k], sd, wantSD[k], tolerance)
+				must.Near(t, d.Names[k], mean, want[k], tolerance)
+				must.Near(t, "sd of "+d.Names[k], sd, wantSD[k], tolerance)
 			}
 			for j := range p {
 				name := fmt.Sprintf("mu_x[%d]", j+1)
@@ -124,7 +124,7 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 				}
 				want, spread := meanSD(column)
 				mean, _ := meanSD(parameter(t, d, name))
-				wantClose(t, name, mean, want, 1.2*spread/math.Sqrt(float64(len(column)))*(5/math.Sqrt(draws)+1e-4))
+				must.Near(t, name, mean, want, 1.2*spread/math.Sqrt(float64(len(column)))*(5/math.Sqrt(draws)+1e-4))
 			}
 		})
 	}

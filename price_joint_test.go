@@ -36,7 +36,7 @@ func TestPriceJointly(t *testing.T) {
 		slope := parameter(t, fit.Draws(dpreg.Original), "theta[1]")
 		_, sd := meanSD(slope)
 		want := sd / (0.2 / 0.3 / math.Sqrt(6000))
-		wantClose(t, "price", price[1]/want, 1, 5/math.Sqrt(1000)+0.03)
+		must.Near(t, "price", price[1]/want, 1, 5/math.Sqrt(1000)+0.03)
 		if !(price[1] > 1.05) {
 			t.Errorf("noise costs nothing: %v", price)
 		}

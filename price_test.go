@@ -23,7 +23,7 @@ func TestPriceOfPrivacy(t *testing.T) {
 		return fit.PriceOfPrivacy()
 	}
 	for _, v := range price(1e-3, "") {
-		wantClose(t, "price without noise", v, 1, 5/math.Sqrt(2000)+0.03)
+		must.Near(t, "price without noise", v, 1, 5/math.Sqrt(2000)+0.03)
 	}
 	for k, v := range price(1e4, "") {
 		if v < 3 {

@@ -77,7 +77,7 @@ func TestDefaultPriorFile(t *testing.T) {
 			p.Covariates.Mean, p.MeanSD, p.Covariates.Scale, []float64{p.Covariates.Dof})
 	}
 	for i, w := range flat(want) {
-		wantClose(t, fmt.Sprintf("number %d of the default prior", i), flat(got)[i], w, 1e-6*math.Abs(w))
+		must.Near(t, fmt.Sprintf("number %d of the default prior", i), flat(got)[i], w, 1e-6*math.Abs(w))
 	}
 	if !got.Unscaled || !reflect.DeepEqual(got.Scales, want.Scales) {
 		t.Errorf("free scales %+v, not %+v", got.Scales, want.Scales)

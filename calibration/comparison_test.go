@@ -261,7 +261,7 @@ func TestRegressionPrior(t *testing.T) {
 		}
 		return d
 	}
-	near(t, "log prior", r.LogPrior(grad, theta)-r.LogPrior(grad, other), density(theta)-density(other), 1e-9)
+	must.Near(t, "log prior", r.LogPrior(grad, theta)-r.LogPrior(grad, other), density(theta)-density(other), 1e-9)
 }
 
 // Shape of the prior that DP-VI and DP-PVI take for granted.
@@ -277,15 +277,8 @@ func TestBoxPriorIsDiagonal(t *testing.T) {
 	}
 }
 
-func near(t *testing.T, what string, got, want, within float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= within) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
 func TestRMS(t *testing.T) {
-	near(t, "rms", rms([]float64{1, 2, 3}, []float64{1, 0, 6}), math.Sqrt(13./3), 1e-15)
+	must.Near(t, "rms", rms([]float64{1, 2, 3}, []float64{1, 0, 6}), math.Sqrt(13./3), 1e-15)
 }
 
 // Of draws 0, 1, …, 100 the 90 % interval is from 5 to 95.
@@ -300,8 +293,8 @@ func TestIntervals(t *testing.T) {
 		held  float64
 	}{{[]float64{5, -100}, 1}, {[]float64{4, -100}, 0.5}, {[]float64{96, 1}, 0}, {nil, 0}} {
 		width, held := intervals(d, 2, c.truth)
-		near(t, "width", width, (90.+180)/2, 1e-12)
-		near(t, "held", held, c.held, 0)
+		must.Near(t, "width", width, (90.+180)/2, 1e-12)
+		must.Near(t, "held", held, c.held, 0)
 	}
 }
 
@@ -311,20 +304,20 @@ func TestMixture(t *testing.T) {
 	d := &posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{1, 1, 1}, {-1, 1, 4}}}
 	below, density := newMixture(d, e).at([]float64{1, 0.5}, 2)
 	phi := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
-	near(t, "distribution function", below, (0.5+0.5*math.Erf(0.5/math.Sqrt2)+0.5+0.5*math.Erf(1.25/math.Sqrt2))/2, 1e-15)
-	near(t, "log density", density, math.Log((phi(0.5)+phi(1.25)/2)/2), 1e-14)
+	must.Near(t, "distribution function", below, (0.5+0.5*math.Erf(0.5/math.Sqrt2)+0.5+0.5*math.Erf(1.25/math.Sqrt2))/2, 1e-15)
+	must.Near(t, "log density", density, math.Log((phi(0.5)+phi(1.25)/2)/2), 1e-14)
 	// Far away a density is 0 in float64, and its logarithm is not.
 	_, density = newMixture(d, e).at([]float64{1, 0}, 1e3)
-	near(t, "log density", density, -1001.*1001/8-math.Log(4)-math.Log(2*math.Pi)/2, 1e-6)
+	must.Near(t, "log density", density, -1001.*1001/8-math.Log(4)-math.Log(2*math.Pi)/2, 1e-6)
 }
 
 // One draw, the line y = 0 with σ = 1: three of four responses lie within 1.645.
 func TestPredict(t *testing.T) {
 	e := &example{shape: model.Shape{P: 1, Intercept: true}, columns: dpreg.UnitDesign(1), test: []float64{0.3, 0, 0.1, 1.6, -0.5, -1.7, 0, -1.6}}
 	held, score := e.predict(&posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{0, 0, 1}}})
-	near(t, "held", held, 0.75, 0)
-	near(t, "score", score, -(2*1.6*1.6+1.7*1.7)/8-math.Log(2*math.Pi)/2, 1e-14)
-	near(t, "error of predictions", e.predictionError([]float64{1, 0}), math.Sqrt((1+0.36+2.7*2.7+2.6*2.6)/4), 1e-14)
+	must.Near(t, "held", held, 0.75, 0)
+	must.Near(t, "score", score, -(2*1.6*1.6+1.7*1.7)/8-math.Log(2*math.Pi)/2, 1e-14)
+	must.Near(t, "error of predictions", e.predictionError([]float64{1, 0}), math.Sqrt((1+0.36+2.7*2.7+2.6*2.6)/4), 1e-14)
 }
 
 // shrunk has the exact posterior, with deviations from its mean times a factor.
@@ -381,8 +374,8 @@ func TestCompare(t *testing.T) {
 	})
 	a, b := &s.Cells[0], &s.Cells[1]
 	m := a.Get(MeasureWidth)
-	near(t, "mean", m.Mean, 2.5, 1e-15)
-	near(t, "sd", *m.SD, math.Sqrt(4.5), 1e-15)
+	must.Near(t, "mean", m.Mean, 2.5, 1e-15)
+	must.Near(t, "sd", *m.SD, math.Sqrt(4.5), 1e-15)
 	if m.Of != 2 || a.Failed != 1 || a.Capped != 1 || a.Refused || a.Sound(3) {
 		t.Errorf("%+v", a)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -49,10 +50,10 @@ func TestMode(t *testing.T) {
 			}
 			const h = 1e-4
 			a, b := m.Theta[0], m.Theta[1]
-			near(t, string(of)+" score", (density(a+h, b)-density(a-h, b))/(2*h), 0, 1e-6)
-			near(t, string(of)+" score", (density(a, b+h)-density(a, b-h))/(2*h), 0, 1e-6)
+			must.Near(t, string(of)+" score", (density(a+h, b)-density(a-h, b))/(2*h), 0, 1e-6)
+			must.Near(t, string(of)+" score", (density(a, b+h)-density(a, b-h))/(2*h), 0, 1e-6)
 			if of != model.Probit {
-				near(t, string(of)+" information", m.Root[0]*m.Root[0], -(density(a+h, b)-2*density(a, b)+density(a-h, b))/(h*h), 1e-4)
+				must.Near(t, string(of)+" information", m.Root[0]*m.Root[0], -(density(a+h, b)-2*density(a, b)+density(a-h, b))/(h*h), 1e-4)
 			}
 		}
 	}
@@ -72,8 +73,8 @@ func TestLogProb(t *testing.T) {
 				sum, mean = sum+p, mean+p*y/most
 			}
 			g, _, _, _ := of.Moments(most)(eta, math.Exp(eta))
-			near(t, string(of)+" sum", sum, 1, 1e-12)
-			near(t, string(of)+" mean", mean, g, 1e-12)
+			must.Near(t, string(of)+" sum", sum, 1, 1e-12)
+			must.Near(t, string(of)+" mean", mean, g, 1e-12)
 		}
 	}
 }

@@ -66,15 +66,15 @@ func TestForeseeAtTheEnds(t *testing.T) {
 	}
 	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e-7, 1e7}, Ns: []int64{200}, Releases: 20, Seed: 1})
 	blind, clear, alone := f.Points[0].Slopes[0], f.Points[1].Slopes[0], f.Alone[0]
-	wantClose(t, "Price without noise", clear.Price, 1, 0.09)
-	wantClose(t, "sd without noise", clear.SD, clear.NoiselessSD, 0.09*clear.NoiselessSD)
-	wantClose(t, "width of noise alone", blind.Width, alone.Width, 0.09*alone.Width)
-	wantClose(t, "Contraction from noise", blind.Contraction, 0, 5*blind.ContractionError)
-	wantClose(t, "sd without noise, of both", blind.NoiselessSD, clear.NoiselessSD, 0.01*clear.NoiselessSD) // their default priors differ
+	must.Near(t, "Price without noise", clear.Price, 1, 0.09)
+	must.Near(t, "sd without noise", clear.SD, clear.NoiselessSD, 0.09*clear.NoiselessSD)
+	must.Near(t, "width of noise alone", blind.Width, alone.Width, 0.09*alone.Width)
+	must.Near(t, "Contraction from noise", blind.Contraction, 0, 5*blind.ContractionError)
+	must.Near(t, "sd without noise, of both", blind.NoiselessSD, clear.NoiselessSD, 0.01*clear.NoiselessSD) // their default priors differ
 	if !(clear.Contraction > 0.9) {
 		t.Errorf("%+v\n%+v", blind, clear)
 	}
-	wantClose(t, "width of the prior", alone.Width, 2*1.959964*2.5, 1e-5)
+	must.Near(t, "width of the prior", alone.Width, 2*1.959964*2.5, 1e-5)
 }
 
 // Widths of other units are the same widths; pooled slopes are the mean.
@@ -92,14 +92,14 @@ func TestForeseeUnits(t *testing.T) {
 	mean := 0.0
 	for j, factor := range []float64{100. / 20, 100. / 5} {
 		a, b := scaled.Points[0].Slopes[j], dollars.Points[0].Slopes[j]
-		wantClose(t, "width", b.Width, factor*a.Width, 1e-9*b.Width)
-		wantClose(t, "noiseless sd", b.NoiselessSD, factor*a.NoiselessSD, 1e-9*b.SD)
-		wantClose(t, "contraction", b.Contraction, a.Contraction, 1e-9)
-		wantClose(t, "price", b.Price, a.Price, 1e-9)
-		wantClose(t, "prior", dollars.Alone[j].Width, factor*scaled.Alone[j].Width, 1e-12*b.Width)
+		must.Near(t, "width", b.Width, factor*a.Width, 1e-9*b.Width)
+		must.Near(t, "noiseless sd", b.NoiselessSD, factor*a.NoiselessSD, 1e-9*b.SD)
+		must.Near(t, "contraction", b.Contraction, a.Contraction, 1e-9)
+		must.Near(t, "price", b.Price, a.Price, 1e-9)
+		must.Near(t, "prior", dollars.Alone[j].Width, factor*scaled.Alone[j].Width, 1e-12*b.Width)
 		mean += a.Width / 2
 	}
-	wantClose(t, "pooled width", pooled.Points[0].Slopes[0].Width, mean, 1e-9)
+	must.Near(t, "pooled width", pooled.Points[0].Slopes[0].Width, mean, 1e-9)
 	if dollars.Alone[1].Name != "educ" || len(pooled.Alone) != 1 {
 		t.Errorf("%+v %+v", dollars.Alone, pooled.Alone)
 	}
@@ -263,12 +263,5 @@ func TestAssume(t *testing.T) {
 		if _, err := plan.Assume(model.Normal, d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
-	}
-}
-
-func wantClose(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
 	}
 }

@@ -79,8 +79,8 @@ func TestPredictNewCustodian(t *testing.T) {
 		}
 		centre, sd := meanSD(line)
 		within, _ := meanSD(variance)
-		wantClose(t, "mean", got.Fitted, centre, 1e-7)
-		wantClose(t, "sd", got.SD, math.Sqrt(sd*sd+within), 1e-6*got.SD)
+		must.Near(t, "mean", got.Fitted, centre, 1e-7)
+		must.Near(t, "sd", got.SD, math.Sqrt(sd*sd+within), 1e-6*got.SD)
 		for end, want := range map[float64]float64{got.Lower: 0.05, got.Upper: 0.95} {
 			below := 0.0
 			for i := range line {
@@ -90,7 +90,7 @@ func TestPredictNewCustodian(t *testing.T) {
 					below += math.Erfc((line[i]-end)/(math.Sqrt2*sd)) / 2 / float64(len(line)*levels)
 				}
 			}
-			wantClose(t, "tail", below, want, []float64{1e-3, 1e-6, 1e-6}[i])
+			must.Near(t, "tail", below, want, []float64{1e-3, 1e-6, 1e-6}[i])
 		}
 	}
 }

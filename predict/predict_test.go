@@ -84,16 +84,16 @@ func TestPredictMixture(t *testing.T) {
 		}
 		mean, sd := meanSD(line)
 		noise, _ := meanSD(sigma2)
-		wantClose(t, "mean", got.Fitted, mean, 1e-9)
-		wantClose(t, "sd", got.SD, math.Sqrt(sd*sd+noise), 1e-9)
+		must.Near(t, "mean", got.Fitted, mean, 1e-9)
+		must.Near(t, "sd", got.SD, math.Sqrt(sd*sd+noise), 1e-9)
 		below, above := 0.0, 0.0
 		for i := range line {
 			below += math.Erfc((line[i]-got.Lower)/sigma[i]/math.Sqrt2) / 2 / float64(len(line))
 			above += math.Erfc((got.Upper-line[i])/sigma[i]/math.Sqrt2) / 2 / float64(len(line))
 		}
 		tail := (1 - level) / 2
-		wantClose(t, "lower tail", below/tail, 1, 1e-8)
-		wantClose(t, "upper tail", above/tail, 1, 1e-8)
+		must.Near(t, "lower tail", below/tail, 1, 1e-8)
+		must.Near(t, "upper tail", above/tail, 1, 1e-8)
 		if !got.Outside {
 			t.Error("2013 lies outside 2000:2010")
 		}
@@ -114,10 +114,10 @@ func TestPredictMean(t *testing.T) {
 	}
 	mean, sd := meanSD(line)
 	slices.Sort(line)
-	wantClose(t, "mean", got.Fitted, mean, 1e-9)
-	wantClose(t, "sd", got.SD, sd, 1e-9)
-	wantClose(t, "lower", got.Lower, posterior.Quantile(line, 0.025), 1e-9)
-	wantClose(t, "upper", got.Upper, posterior.Quantile(line, 0.975), 1e-9)
+	must.Near(t, "mean", got.Fitted, mean, 1e-9)
+	must.Near(t, "sd", got.SD, sd, 1e-9)
+	must.Near(t, "lower", got.Lower, posterior.Quantile(line, 0.025), 1e-9)
+	must.Near(t, "upper", got.Upper, posterior.Quantile(line, 0.975), 1e-9)
 	if got.Outside {
 		t.Error("2010 lies inside 2000:2010")
 	}
@@ -136,7 +136,7 @@ func TestPredictOneDraw(t *testing.T) {
 	got, err := p.Predict([]float64{2})
 	must.Do(t, err)
 	for i, v := range []float64{got.Fitted - 3, got.SD - 2, got.Lower + 0.9199279690801085, got.Upper - 6.919927969080108} {
-		wantClose(t, fmt.Sprint("number ", i), v, 0, 1e-12)
+		must.Near(t, fmt.Sprint("number ", i), v, 0, 1e-12)
 	}
 }
 
@@ -216,11 +216,4 @@ func meanSD(x []float64) (mean, sd float64) {
 		sd += (v - mean) * (v - mean) / float64(len(x)-1)
 	}
 	return mean, math.Sqrt(sd)
-}
-
-func wantClose(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
-	}
 }

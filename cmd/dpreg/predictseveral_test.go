@@ -2,6 +2,8 @@ package main
 
 import (
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // TestPredictSeveral: predictions from releases are those from the draws that they
@@ -26,7 +28,7 @@ func TestPredictSeveral(t *testing.T) {
 			for k, row := range predictions(t, got.stdout)[1:] {
 				for j := 2; j < 6; j++ {
 					a := parsed(t, first[k+1][j])
-					wantNear(t, "prediction", parsed(t, row[j]), a, 1e-6*max(a, -a)+1e-6)
+					must.Near(t, "prediction", parsed(t, row[j]), a, 1e-6*max(a, -a)+1e-6)
 				}
 			}
 		}
@@ -34,13 +36,6 @@ func TestPredictSeveral(t *testing.T) {
 	command("infer", "north.json", "south.json", "--save", "complete", "--warmup", "100", "--draws", "100").finished(t)
 	if r := command("predict", "new.csv", "--draws", "complete"); r.code != done || r.stderr != "" {
 		t.Errorf("complete pooling: exit code %d, %s", r.code, r.stderr)
-	}
-}
-
-func wantNear(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(max(got-want, want-got) <= tolerance) {
-		t.Errorf("%s is %v, want %v", what, got, want)
 	}
 }
 

@@ -1,12 +1,23 @@
-// Package must ends tests that cannot go on.
+// Package must has what many tests ask for.
 package must
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // Do ends a test where what it needs has an error.
 func Do(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Near asks for a number within a tolerance of another.
+func Near(t testing.TB, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
 	}
 }
