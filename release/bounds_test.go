@@ -1,7 +1,6 @@
 package release
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -71,11 +70,7 @@ func TestBoundsClaim(t *testing.T) {
 	} {
 		r := bounded()
 		c.edit(r)
-		err := r.Validate()
-		var f *FieldError
-		if errors.As(err, &f); (c.field == "") != (err == nil) || err != nil && f.Field != c.field {
-			t.Errorf("%s: error %v, want one in %q", c.name, err, c.field)
-		}
+		wantInvalid(t, c.name, r, c.field)
 	}
 }
 
@@ -93,10 +88,7 @@ func TestBoundsRead(t *testing.T) {
 		{`["x", "y"]`, `"x"`, "bounds.columns: must be an array"},
 		{`"method": "auto"`, `"method": "auto", "share": 0.2`, "bounds.share: unknown field"},
 	} {
-		_, err := Read(strings.NewReader(strings.Replace(good, c.old, c.new, 1)))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.new, err, c.want)
-		}
+		wantUnread(t, good, c.old, c.new, c.want)
 	}
 }
 

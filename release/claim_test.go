@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"strings"
 	"testing"
 )
 
@@ -117,10 +116,7 @@ func TestClaim(t *testing.T) {
 	} {
 		r := example()
 		c.edit(r)
-		err := r.Validate()
-		if (err == nil) != (c.field == "") || err != nil && !strings.HasPrefix(err.Error(), c.field+": ") {
-			t.Errorf("%s: error %v, want it at %q", c.name, err, c.field)
-		}
+		wantInvalid(t, c.name, r, c.field)
 	}
 }
 

@@ -62,27 +62,21 @@ func TestFactorFileRefuses(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{`"upper": 1, "factor": "f", "level": "v"`, `"upper": 2, "factor": "f", "level": "v"`, "schema: column \"fv\": it is 0 or 1"},
 		{`"level": "v"`, `"level": "x"`, `schema: column "fv": factor "f" has no level "x"`},
-		{`, "level": "v"`, ``, `has no level ""`},
-		{`"factor": "f", "level": "v"`, `"factor": "g", "level": "v"`, `of a factor "g", which is not described`},
+		{`, "level": "v"`, ``, `schema: column "fv": factor "f" has no level ""`},
+		{`"factor": "f", "level": "v"`, `"factor": "g", "level": "v"`, `schema: column "fv": it is a level of a factor "g", which is not described`},
 		{`"factor": "f", "level": "v"`, `"factor": "f", "factor": "f", "level": "v"`, "schema.covariates[1].factor: a key stands twice"},
 		{`"factor": "f", "level": "v"`, `"factor": 7, "level": "v"`, "schema.covariates[1].factor: must be a string"},
 		{`"type": "boolean"`, `"type": "string"`, `schema: column "t" is of type "string"`},
 		{`"type": "boolean"`, `"type": "boolean", "levels": []`, "schema.covariates[3].levels: unknown field"},
 		{`["u", "v", "w"]`, `["v", "w", "v"]`, `schema: factor "f": level "v" stands twice`},
-		{`["u", "v", "w"]`, `["u", "v", "w", "v"]`, `level "v" stands twice`},
+		{`["u", "v", "w"]`, `["u", "v", "w", "v"]`, `schema: factor "f": level "v" stands twice`},
 		{`["u", "v", "w"]`, `["u", "v", 3]`, "schema.factors[0].levels[2]: must be a string"},
 		{`{"name": "f", "levels"`, `{"levels"`, "schema.factors[0].name: missing"},
 		{`, "levels": ["u", "v", "w"]`, ``, "schema.factors[0].levels: missing"},
-		{`{"name": "f", "levels": ["u", "v", "w"]}`, ``, `of a factor "f", which is not described`},
-		{`{"name": "f", "levels": ["u", "v", "w"]}`, `{"name": "f", "levels": ["u", "v", "w"]}, {"name": "g", "levels": ["u", "v"]}`, `factor "g" has no column`},
+		{`{"name": "f", "levels": ["u", "v", "w"]}`, ``, `schema: column "fv": it is a level of a factor "f", which is not described`},
+		{`{"name": "f", "levels": ["u", "v", "w"]}`, `{"name": "f", "levels": ["u", "v", "w"]}, {"name": "g", "levels": ["u", "v"]}`, `schema: factor "g" has no column`},
 	} {
-		bad := strings.Replace(text, c.old, c.with, 1)
-		if bad == text {
-			t.Fatalf("no %s in the file", c.old)
-		}
-		if _, err := Read(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not say %q", c.with, err, c.want)
-		}
+		wantUnread(t, text, c.old, c.with, c.want)
 	}
 }
 

@@ -210,15 +210,11 @@ func TestFrameRefuses(t *testing.T) {
 	} {
 		r := framed(3, c.kind, ReplaceOne, rand.New(rand.NewPCG(5, 6)))
 		c.edit(r)
-		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
+		wantInvalid(t, string(c.kind), r, c.want)
 	}
 	r := framed(3, Ball, AddRemove, rand.New(rand.NewPCG(5, 6)))
 	r.Steps[0].NNoise = 0
-	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "steps[0].n_noise: add-remove neighbours need") {
-		t.Errorf("error %v", err)
-	}
+	wantInvalid(t, "no noise on n", r, "steps[0].n_noise: add-remove neighbours need")
 	text := write(t, framed(3, Gaussian, ReplaceOne, rand.New(rand.NewPCG(5, 6))))
 	for old, c := range map[string]struct{ new, want string }{
 		`"weight": 1`:        {`"kappa": 1`, "frame.kappa: unknown field"},

@@ -100,13 +100,7 @@ func TestMomentsByHand(t *testing.T) {
 		{`"moments":{"noise":{"kind":"laplace","scale":5.5`, `"moments":{"noise":{"kind":"laplace","scale":6`, "moments.noise.scale: must be 5.5"},
 		{`"moments":{"noise":{"kind":"laplace","scale":5.5`, `"moments":{"noise":{"kind":"laplace","sensitivity":6,"scale":5.5`, "moments.noise.sensitivity: must be that"},
 	} {
-		bad := strings.Replace(good, c.old, c.new, 1)
-		if bad == good {
-			t.Fatalf("nothing to replace: %s", c.old)
-		}
-		if _, err := Read(strings.NewReader(bad)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: error %q, want %q", c.new, err, c.want)
-		}
+		wantUnread(t, good, c.old, c.new, c.want)
 	}
 }
 
@@ -144,10 +138,7 @@ func TestMomentsClaim(t *testing.T) {
 	} {
 		r := withMoments(c.together)
 		c.edit(r)
-		err := r.Validate()
-		if (err == nil) != (c.field == "") || err != nil && !strings.HasPrefix(err.Error(), c.field+": ") {
-			t.Errorf("%s: error %v, want it at %q", name, err, c.field)
-		}
+		wantInvalid(t, name, r, c.field)
 	}
 }
 

@@ -23,12 +23,9 @@ func TestPart(t *testing.T) {
 	}
 	for field, wrong := range map[string]Part{"part.of": {1, 1, two.Part.Dealing}, "part.number": {9, 8, two.Part.Dealing}, "part.dealing": {1, 8, "A"}} {
 		r := part(1, "a")
-		if r.Part = &wrong; r.Validate() == nil || !strings.HasPrefix(r.Validate().Error(), field+": ") {
-			t.Errorf("%s: %v", field, r.Validate())
-		}
+		r.Part = &wrong
+		wantInvalid(t, "wrong", r, field)
 	}
 	two.Privacy = nil
-	if err := two.Validate(); err == nil || !strings.HasPrefix(err.Error(), "part: ") {
-		t.Errorf("without privacy: %v", err)
-	}
+	wantInvalid(t, "without privacy", two, "part")
 }

@@ -2,6 +2,7 @@ package release
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -48,6 +49,29 @@ func random(m int, rng *rand.Rand) *Release {
 	r.Noise.Sensitivity = 1000 * float64(m)
 	r.Noise.Scale = r.Noise.Sensitivity * (1 + rng.Float64())
 	return r
+}
+
+// wantInvalid asks Validate for an error in the field that want begins with, and for none where it is empty.
+func wantInvalid(t *testing.T, name string, r *Release, want string) {
+	t.Helper()
+	var of *FieldError
+	field, says, _ := strings.Cut(want, ": ")
+	err := r.Validate()
+	if (err == nil) != (want == "") || err != nil && (!errors.As(err, &of) || of.Field != field || !strings.HasPrefix(of.Err.Error(), says)) {
+		t.Errorf("%s: error %v, want %q", name, err, want)
+	}
+}
+
+// wantUnread asks Read for an error that begins with want, of a file in which one text stands for another.
+func wantUnread(t *testing.T, file, old, with, want string) {
+	t.Helper()
+	bad := strings.Replace(file, old, with, 1)
+	if bad == file {
+		t.Fatalf("nothing to replace: %s", old)
+	}
+	if r, err := Read(strings.NewReader(bad)); r != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%.80s: error %v, want %q", with, err, want)
+	}
 }
 
 func write(t testing.TB, r *Release) string {

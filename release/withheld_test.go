@@ -1,7 +1,6 @@
 package release
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -71,11 +70,7 @@ func TestWithheldClaim(t *testing.T) {
 	} {
 		r := without()
 		c.edit(r)
-		err := r.Validate()
-		var f *FieldError
-		if errors.As(err, &f); (c.field == "") != (err == nil) || err != nil && f.Field != c.field {
-			t.Errorf("%s: error %v, want one in %q", c.name, err, c.field)
-		}
+		wantInvalid(t, c.name, r, c.field)
 	}
 }
 
