@@ -12,7 +12,7 @@ import "math"
 // spreads so far that g is flat, Cov(x, y) hardly tells slopes from twice as strong ones: x that are normal at each y have
 // β = b/2 at an sd of η of 4. Mean and covariance of x tell neither γ nor κ, and no number of rows makes up for it. Hence
 //
-//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w = s²/(10 + 1.5s²),
+//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w = s²/(8 + 1.5s²),
 //
 // with b the slopes that a posterior by the law of normal x has, and s the sd of η at them, in logit's units: β has the mean of
 // b, and is b where slopes are weak. The two numbers are from x of many laws (doubt_test.go). η stays at the mean of x.
@@ -34,7 +34,7 @@ func NewDoubt(f Family, s Shape, dummies int) *Doubt {
 // Doubt is w at an sd of η.
 func (f Family) Doubt(s float64) float64 {
 	s /= f.Unit()
-	return s * s / (10 + 1.5*s*s)
+	return s * s / (8 + 1.5*s*s)
 }
 
 // golden is the step of z's quantiles from one draw to the next, which spreads any number of them evenly.
