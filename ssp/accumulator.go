@@ -56,6 +56,7 @@ const (
 // are exact in float64, in whatever order and with whatever instructions they are
 // computed, so that the fast kernel of a BLAS serves.
 type Accumulator struct {
+	withheld
 	n     int64
 	m     int
 	total []int128  // sums of full blocks, canonical order
@@ -234,15 +235,16 @@ func (a *Accumulator) Statistics() *Statistics {
 	}
 }
 
-// Format prints no sum, whatever the verb: an accumulator in a log line must not
-// publish what it holds.
-func (a Accumulator) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.Accumulator(%d columns, sums withheld)", a.m)
-}
+// withheld prints in place of what has it, whatever the verb: an accumulator in a log line
+// must not publish the sums and counts that it holds.
+type withheld struct{}
+
+func (withheld) Format(f fmt.State, _ rune) { fmt.Fprint(f, "ssp: withheld") }
 
 // Statistics are exact sums over N rows of m values. They are not private:
 // Publish makes a release of them. They print as a placeholder.
 type Statistics struct {
+	withheld
 	N   int64
 	m   int
 	sum []int128 // canonical order, units of 2^-40
@@ -279,9 +281,4 @@ func toScaled(z []*big.Int, digits int) []float64 {
 		v[i] = math.Ldexp(f, -digits)
 	}
 	return v
-}
-
-// Format prints no sum, whatever the verb.
-func (s Statistics) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.Statistics(%d columns, sums withheld)", s.m)
 }

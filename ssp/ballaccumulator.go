@@ -1,7 +1,6 @@
 package ssp
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -133,9 +132,4 @@ func (s *BallAccumulator) Merge(other Summand) error {
 	s.flush()
 	t.flush()
 	return s.sums.Merge(t.sums)
-}
-
-// Format prints no sum, whatever the verb.
-func (s BallAccumulator) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.BallAccumulator(%d columns, sums withheld)", s.Dim())
 }

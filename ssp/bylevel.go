@@ -14,6 +14,7 @@ import (
 // leveled is what a Pass makes of rows of a factor: of their columns the first are its dummies, ±1, of which
 // at most one is 1, and the others are added to what their level has.
 type leveled struct {
+	withheld
 	dummies, columns int // of a row, the columns behind the dummies
 	parts            []Summand
 }
@@ -85,11 +86,6 @@ func (l *leveled) UnmarshalBinary(data []byte) error {
 		}
 	}
 	return nil
-}
-
-// Format prints no sum, whatever the verb.
-func (l leveled) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.leveled(%d dummies, sums withheld)", l.dummies)
 }
 
 // Parts are what a Pass made of rows in a frame, one or one a level, and the digest of all.

@@ -29,6 +29,7 @@ const (
 // Magnitudes counts, for each of some columns, the rows whose value falls into each
 // bin of the grid. It is not safe for concurrent use.
 type Magnitudes struct {
+	withheld
 	n     int64
 	count [][binsAColumn]int64 // of a column: positive values from the innermost bin on, then negative ones
 }
@@ -154,11 +155,6 @@ func edge(z []*big.Int, threshold *big.Int) float64 {
 		}
 	}
 	return 0
-}
-
-// Format prints no count, whatever the verb.
-func (h Magnitudes) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.Magnitudes(%d columns, counts withheld)", len(h.count))
 }
 
 // Failures of private bounds: the probability that a bin without rows is significant

@@ -128,7 +128,7 @@ func TestBounds(t *testing.T) {
 	}
 	h := column(1)
 	for _, text := range []string{fmt.Sprint(h), fmt.Sprintf("%+v", *h), fmt.Sprintf("%d", h)} {
-		if h.N() != many || text != "ssp.Magnitudes(1 columns, counts withheld)" {
+		if h.N() != many || text != "ssp: withheld" {
 			t.Errorf("%d rows: %s", h.N(), text)
 		}
 	}

@@ -22,6 +22,7 @@ const leastSummed = 3
 // exactly: give it each row that an Accumulator gets. Like that one it is not safe
 // for concurrent use, and merges to the same bits in any order.
 type MomentAccumulator struct {
+	withheld
 	n       int64
 	total   []int128 // in the order of release.MomentExponents
 	values  []int64  // of the row at hand, in units of 2^-40: x_j, then x_j x_k, j ≤ k
@@ -122,11 +123,6 @@ func (a *MomentAccumulator) N() int64 { return a.n }
 // BigInts returns the sums in the order of release.MomentExponents(p, 3), exactly,
 // as multiples of 2^-80 in scaled units. The caller owns them. They are not private.
 func (a *MomentAccumulator) BigInts() []*big.Int { return bigInts(a.total) }
-
-// Format prints no sum, whatever the verb.
-func (a MomentAccumulator) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.MomentAccumulator(%d covariates, sums withheld)", a.p)
-}
 
 // noised are the moments with the noise of c: those of degree 3 and 4, or all.
 func (a *MomentAccumulator) noised(s *Statistics, c Calibration, e *mechanisms.Entropy) (*release.Moments, error) {

@@ -114,7 +114,7 @@ func (p *places) decode(data []byte) (rest []byte, err error) {
 	if n > MaxRows {
 		return nil, errTooManyRows
 	}
-	p.digest = Digest{[2]uint64{binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:])}}
+	p.digest = Digest{sums: [2]uint64{binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:])}}
 	p.n, p.rows = int64(n), 0
 	return data[encodedPlaces:], nil
 }

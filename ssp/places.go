@@ -14,6 +14,7 @@ import (
 // Accumulator.Add does, and keeps a digest; and takes them to the frame, by the block, whose
 // layout is that of an Accumulator without its first column.
 type places struct {
+	withheld
 	ball   *Ball
 	n      int64
 	digest Digest
@@ -118,7 +119,10 @@ func (p *places) merge(q *places) error {
 // same rows have the same one, and passes over others another, but for one case in about
 // 2⁶⁴ where nobody made the rows for it. It compares with ==, and is as sensitive as the
 // rows: it stays in memory, and prints as a placeholder.
-type Digest struct{ sums [2]uint64 }
+type Digest struct {
+	withheld
+	sums [2]uint64
+}
 
 const (
 	digestSeed  = 0x9e3779b97f4a7c15
@@ -135,6 +139,3 @@ func (d *Digest) add(hash uint64) {
 	hi, lo := bits.Mul64(hash, digestPrime)
 	d.sums[1] += hi ^ lo
 }
-
-// Format prints nothing of it, whatever the verb.
-func (d Digest) Format(f fmt.State, _ rune) { fmt.Fprint(f, "ssp.Digest(withheld)") }

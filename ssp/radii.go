@@ -1,7 +1,6 @@
 package ssp
 
 import (
-	"fmt"
 	"math/big"
 	"math/bits"
 )
@@ -110,9 +109,4 @@ func (c *RadiusCount) Merge(other Summand) error {
 		c.count[i] += n
 	}
 	return nil
-}
-
-// Format prints no count, whatever the verb.
-func (c RadiusCount) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.RadiusCount(%d columns, counts withheld)", c.Dim())
 }
