@@ -97,12 +97,6 @@ func NewAccumulator(m int) *Accumulator {
 	return a
 }
 
-// Dim is m, the length of a row.
-func (a *Accumulator) Dim() int { return a.m }
-
-// N is the number of rows added.
-func (a *Accumulator) N() int64 { return a.n }
-
 // Add adds a row: m values in the order of v, scaled to [-1,1]. Each is rounded
 // once, to ⌊v·2²⁰ + ½⌋ (the sum in float64; the product is exact). It is an
 // error, and the row is not added, if a value is not in [-1,1] or is not a

@@ -17,7 +17,7 @@ func TestSumsAreExact(t *testing.T) {
 		a := NewAccumulator(m)
 		mustAdd(t, a, rows...)
 		s := a.Statistics()
-		if s.N != 300 || s.Dim() != m || a.N() != 300 {
+		if s.N != 300 || s.Dim() != m || a.n != 300 {
 			t.Errorf("m = %d: N = %d, Dim = %d", m, s.N, s.Dim())
 		}
 		want := reference(rows, m)

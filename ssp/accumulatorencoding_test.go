@@ -95,7 +95,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
-		if b.Dim() != 3 || b.N() != 0 {
+		if b.m != 3 || b.n != 0 {
 			t.Errorf("%s: the accumulator was changed", name)
 		}
 	}
@@ -115,7 +115,7 @@ func FuzzUnmarshal(f *testing.F) {
 		if !bytes.Equal(encoded(t, &b), data) {
 			t.Error("another encoding")
 		}
-		if err := b.Merge(NewAccumulator(b.Dim())); err != nil {
+		if err := b.Merge(NewAccumulator(b.m)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -53,14 +53,14 @@ func models(p int, twins bool) map[string]*Model {
 		}
 		return r
 	}
-	hidden, pairs := rows(4, coin), slices.Repeat([]float64{0.5, 1}, p)
+	hidden, pairs, sum := rows(4, coin), slices.Repeat([]float64{0.5, 1}, p), slices.Repeat([]float64{1}, p)
 	return map[string]*Model{
 		"logistic":     Logistic(rows(1, coin), 2),
 		"linear":       LinearRegression(rows(2, plusNormal), 3, 2, 1),
 		"hierarchical": Hierarchical(rows(3, coin), groups, []float64{1, 0, 0.5, 1, -1, 2}, 2, 4),
 		"no predictor": {Records: 30, Parameters: []Parameter{{Name: "theta", Size: p}},
 			LogLik: func(t *Tape) {
-				t.Factor(t.Rows(hidden.X, p).Times(t.Param(0)).Sum().With(t.Rows(hidden.Y, 1), func(eta, y float64) (float64, float64, float64) {
+				t.Factor(t.Rows(hidden.X, p).Times(t.Param(0)).Linear(sum).With(t.Rows(hidden.Y, 1), func(eta, y float64) (float64, float64, float64) {
 					return bernoulli(y, eta), BernoulliSlope(y, eta), eta
 				}))
 			}},

@@ -35,7 +35,6 @@ type Tape struct {
 	coded   bool      // rows that are multiplied with θ are read as Sum codes them
 	told    bool      // values of Observe are asked for
 	prior   bool      // there are no records
-	ones    []float64
 	rng     *rand.Rand
 }
 
@@ -345,14 +344,6 @@ func (n *Node) Linear(c []float64) *Node {
 		z.back = func() { rowwise.Product{X: matrix(n.grad, n.width), W: w, Y: matrix(z.grad, z.width)}.Back() }
 	}
 	return z
-}
-
-// Sum is of each row.
-func (n *Node) Sum() *Node {
-	for len(n.t.ones) < n.width {
-		n.t.ones = append(n.t.ones, 1)
-	}
-	return n.Linear(n.t.ones[:n.width])
 }
 
 // LogSumExp is log Σ e^x of each row.
