@@ -209,15 +209,9 @@ func (a *Answers) WriteJSON(w io.Writer) error { return number.Lines(w, a) }
 // WriteCSV writes a line for each answer under the names of the JSON's members.
 func (a *Answers) WriteCSV(w io.Writer) error {
 	records := [][]string{{"question", "mean", "sd", "mcse_mean", "lower", "median", "upper", "rhat", "ess", "probability", "probability_mcse", "bayes_factor_01", "log_bayes_factor_mcse"}}
-	known := func(v *float64) float64 {
-		if v == nil {
-			return math.NaN()
-		}
-		return *v
-	}
 	for _, x := range a.Answers {
 		record := []string{x.Question}
-		for _, v := range []float64{x.Mean, x.SD, x.MCSEMean, x.Lower, x.Median, x.Upper, x.RHat, x.ESS, known(x.Probability), known(x.MCSE), known(x.Evidence), known(x.LogMCSE)} {
+		for _, v := range []float64{x.Mean, x.SD, x.MCSEMean, x.Lower, x.Median, x.Upper, x.RHat, x.ESS, number.Known(x.Probability), number.Known(x.MCSE), number.Known(x.Evidence), number.Known(x.LogMCSE)} {
 			record = append(record, number.CSV(v))
 		}
 		records = append(records, record)

@@ -37,6 +37,14 @@ func CSV(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// Known is a number that may be unknown: NaN then.
+func Known(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
 // Decimal is the value of the shortest decimal that reads back as a finite x: what a
 // user who typed 0.1 meant, and what a file says. It panics if x is not finite.
 func Decimal(x float64) *big.Rat {
