@@ -37,24 +37,13 @@ func TestPooledSBC(t *testing.T) {
 					chain = modeltest.Chain{Warmup: 1000, Draws: 99, Thin: 40}
 				}
 				var names []string
-				var ranks [][]float64 // [parameter][trial]
-				for trial := range trials {
+				ranks := modeltest.Calibrate(t, chain, trials, false, func(trial int) (mcmc.Kernel[Info], []float64, *rand.Rand) {
 					rng := rand.New(rand.NewPCG(uint64(trial), 14))
 					truth, problem := c.Draw(rng)
 					names = problem.Names()
-					for len(ranks) < len(names) {
-						ranks = append(ranks, nil)
-					}
-					for j, u := range modeltest.Ranks(mcmc.Kernel[Info](newExactSites(problem, rng)), truth, chain, rng) {
-						ranks[j] = append(ranks[j], u)
-					}
-				}
-				for j, u := range ranks {
-					t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
-					if err := modeltest.Uniform(u); err != nil {
-						t.Errorf("%s: %v", names[j], err)
-					}
-				}
+					return newExactSites(problem, rng), truth, rng
+				})
+				modeltest.Report(t, names, ranks)
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -68,21 +69,11 @@ func sbc(t *testing.T, p, trials int, kind release.Kind, neighbours release.Neig
 		chain.Warmup, chain.Thin = 1000, 80 // n moves slower
 	}
 	var names []string
-	var ranks [][]float64
-	for trial := range trials {
+	ranks := modeltest.Calibrate(t, chain, trials, false, func(trial int) (mcmc.Kernel[Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 7))
 		truth, obs := simulation.Draw(rng)
 		names = obs.Names()
-		ranks = append(ranks, modeltest.Ranks(newExactSites(alone(obs, prior), rng), truth, chain, rng))
-	}
-	for j, name := range names {
-		var u []float64
-		for _, r := range ranks {
-			u = append(u, r[j])
-		}
-		t.Logf("| %s | %.1f %% |", name, 100*modeltest.Coverage(u))
-		if err := modeltest.Uniform(u); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+		return newExactSites(alone(obs, prior), rng), truth, rng
+	})
+	modeltest.Report(t, names, ranks)
 }

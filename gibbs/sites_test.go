@@ -108,23 +108,13 @@ func TestSitesSBC(t *testing.T) {
 						chain.Warmup, chain.Thin = 1000, 60 // n moves slower
 					}
 					var names []string
-					var ranks [][]float64
-					for trial := range trials {
+					ranks := modeltest.Calibrate(t, chain, trials, false, func(trial int) (mcmc.Kernel[Info], []float64, *rand.Rand) {
 						rng := rand.New(rand.NewPCG(uint64(trial), 13))
 						truth, problem := c.Draw(rng)
 						names = problem.Names()
-						ranks = append(ranks, modeltest.Ranks(mcmc.Kernel[Info](continuous{newExactSites(problem, rng), rng}), truth, chain, rng))
-					}
-					for j, name := range names {
-						var u []float64
-						for _, r := range ranks {
-							u = append(u, r[j])
-						}
-						t.Logf("| %s | %.1f %% |", name, 100*modeltest.Coverage(u))
-						if err := modeltest.Uniform(u); err != nil {
-							t.Errorf("%s: %v", name, err)
-						}
-					}
+						return continuous{newExactSites(problem, rng), rng}, truth, rng
+					})
+					modeltest.Report(t, names, ranks)
 				})
 			}
 		}

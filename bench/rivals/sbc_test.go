@@ -10,6 +10,7 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 )
@@ -78,8 +79,7 @@ func (s *simulation) draw(rng *rand.Rand) (truth []float64, parties []*party) {
 
 // ranks of θ and σ² over trials; plant changes what the chain is told.
 func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]float64 {
-	ranks := make([][]float64, s.prior.Theta.Dim()+1)
-	for trial := range trials {
+	return modeltest.Calibrate(t, modeltest.Chain{Warmup: 1500, Draws: 63, Thin: 80}, trials, false, func(trial int) (mcmc.Kernel[Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 9))
 		truth, parties := s.draw(rng)
 		plant(parties)
@@ -87,11 +87,8 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 		if err != nil {
 			t.Fatal(err)
 		}
-		for j, u := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 1500, Draws: 63, Thin: 80}, rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-	}
-	return ranks
+		return k, truth, rng
+	})
 }
 
 // TestSBC is simulation-based calibration of normalx under its own model, of which it
@@ -110,12 +107,7 @@ func TestSBC(t *testing.T) {
 	for name, s := range map[string]*simulation{"shared": three(t, true), "separate": three(t, false), "free scales": free} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for j, u := range s.ranks(t, trials, func([]*party) {}) {
-				t.Logf("parameter %d: %.1f %%", j, 100*modeltest.Coverage(u))
-				if err := modeltest.Uniform(u); err != nil {
-					t.Errorf("parameter %d: %v", j, err)
-				}
-			}
+			modeltest.Report(t, model.Shape{P: s.prior.Theta.Dim()}.Names(), s.ranks(t, trials, func([]*party) {}))
 		})
 	}
 }
@@ -141,11 +133,7 @@ func TestSBCFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := false
-			for _, u := range three(t, true).ranks(t, 100, plant) {
-				found = found || modeltest.Uniform(u) != nil
-			}
-			if !found {
+			if !modeltest.Unlike(three(t, true).ranks(t, 100, plant)) {
 				t.Error("the fault went unnoticed")
 			}
 		})

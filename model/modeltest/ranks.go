@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -43,6 +45,46 @@ func Ranks[I any](k mcmc.Kernel[I], truth []float64, c Chain, rng *rand.Rand) []
 	return below
 }
 
+// Calibrate returns the ranks of each parameter over trials, which begin starts and draws the
+// truth of. A chain that fails ends the test. Trials of a planted fault end where it is found: that is
+// asked after every other one, as they take long.
+func Calibrate[I any](t testing.TB, c Chain, trials int, planted bool, begin func(trial int) (k mcmc.Kernel[I], truth []float64, rng *rand.Rand)) (ranks [][]float64) {
+	t.Helper()
+	for trial := range trials {
+		k, truth, rng := begin(trial)
+		if ranks == nil {
+			ranks = make([][]float64, len(truth))
+		}
+		for j, u := range Ranks(k, truth, c, rng) {
+			ranks[j] = append(ranks[j], u)
+		}
+		if f, ok := k.(mcmc.Failer); ok && f.Err() != nil {
+			t.Fatal(f.Err())
+		}
+		if planted && trial%2 == 1 && Unlike(ranks) {
+			break
+		}
+	}
+	return ranks
+}
+
+// Unlike tells whether the ranks of a parameter are not uniform.
+func Unlike(ranks [][]float64) bool {
+	return slices.ContainsFunc(ranks, func(u []float64) bool { return Uniform(u) != nil })
+}
+
+// Report logs what share of 95 % intervals covers and the p value of χ², for each
+// parameter, and fails where ranks are not uniform.
+func Report(t testing.TB, names []string, ranks [][]float64) {
+	t.Helper()
+	for j, u := range ranks {
+		t.Logf("| %s | %.1f %% | %.2g |", names[j], 100*Coverage(u), pValue(u))
+		if err := Uniform(u); err != nil {
+			t.Errorf("%s: %v", names[j], err)
+		}
+	}
+}
+
 // Coverage is the share of trials in which the central 95 % interval has the truth.
 func Coverage(u []float64) float64 {
 	hits := 0.0
@@ -57,8 +99,8 @@ func Coverage(u []float64) float64 {
 // cells are those of χ².
 const cells = 10
 
-// PValue is that of χ² of ranks in 10 cells.
-func PValue(u []float64) float64 {
+// pValue is that of χ² of ranks in 10 cells.
+func pValue(u []float64) float64 {
 	chi2, mean := 0.0, float64(len(u))/cells
 	for _, c := range count(u) {
 		chi2 += (c - mean) * (c - mean) / mean
@@ -73,12 +115,12 @@ func count(u []float64) (count [cells]float64) {
 	return count
 }
 
-// Uniform returns an error where ranks are not uniform: by Coverage, by PValue, and by the mean and
+// Uniform returns an error where ranks are not uniform: by Coverage, by pValue, and by the mean and
 // the mean square of their normal scores z = Φ⁻¹(u), which are standard normal where ranks are
 // uniform; each with a false-alarm rate of 1e-6. The mean finds a posterior that is off, the square
 // one that is too narrow or too wide, the cells what else there is.
 func Uniform(u []float64) error {
-	if p := PValue(u); p < 1e-6 {
+	if p := pValue(u); p < 1e-6 {
 		return fmt.Errorf("ranks are not uniform: p = %.1g, %v", p, count(u))
 	}
 	n := float64(len(u))

@@ -92,7 +92,7 @@ func TestByResponseSBC(t *testing.T) {
 					return observeByResponse(t, sumsOfRows(truth, s, n, of, rng), s, n, 10, c.kind, c.framed, rng)
 				}
 				names, ranks := calibrateGeneralized(t, uint64(70+i), s, 300, observe, of.family, false, trials)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 				common.add(names, ranks, fmt.Sprint("framed: ", c.framed))
 			})
 		}

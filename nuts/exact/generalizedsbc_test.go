@@ -13,8 +13,10 @@ import (
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -100,7 +102,7 @@ func TestGeneralizedSBC(t *testing.T) {
 							t.Run(fmt.Sprintf("p=%d n=%d %s %s n latent=%t", p, n, link, kind, latent), func(t *testing.T) {
 								t.Parallel()
 								names, ranks := calibrateGeneralized(t, seed, model.Shape{P: p, Intercept: true}, n, rowsOf(of, kind), of.family, latent, trials)
-								uniform(t, names, ranks)
+								modeltest.Report(t, names, ranks)
 								common.add(names, ranks, string(link), string(kind), fmt.Sprintf("n latent: %t", latent))
 							})
 						}
@@ -118,8 +120,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 	t.Helper()
 	prior := linkPrior(s)
 	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Latent: []bool{latent}}.Drawn())
-	ranks = make([][]float64, len(names))
-	for trial := range trials {
+	ranks = modeltest.Calibrate(t, chainOf(3), trials, false, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 17+100*seed))
 		truth := model.NewParams(s)
 		model.NewConditionals(s, prior, true).DrawPrior(truth, rng)
@@ -142,13 +143,8 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 		if at := truth.WriteLinked(row); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5
 		}
-		for j, u := range modeltest.Ranks(k, row, chainOf(3), rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-		if k.Err() != nil {
-			t.Fatal(k.Err())
-		}
-	}
+		return k, row, rng
+	})
 	return names, ranks
 }
 
@@ -207,7 +203,7 @@ func TestGeneralizedSBCFindsFaults(t *testing.T) {
 		return g, 2 * slope, g, 2 * slope
 	}, logit.steep)
 	_, ranks := calibrateGeneralized(t, 0, model.Shape{P: 1, Intercept: true}, 300, rowsOf(logit, release.Gaussian), steeper, false, 60)
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("a link twice as steep went unnoticed")
 	}
 }

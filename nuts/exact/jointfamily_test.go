@@ -193,7 +193,7 @@ func TestJointFamilySBC(t *testing.T) {
 					t.Run(fmt.Sprintf("%s shared=%t n latent=%t", name, shared, latent), func(t *testing.T) {
 						t.Parallel()
 						names, ranks := jointFamilyRanks(t, uint64(4*which+2*i+l), linkedCustodians(name, 2, shared, latent), trials, nil)
-						uniform(t, names, ranks)
+						modeltest.Report(t, names, ranks)
 						common.add(names, ranks, "all", fmt.Sprintf("shared: %t", shared))
 					})
 				}
@@ -221,7 +221,7 @@ func TestPooledFamilySBC(t *testing.T) {
 				c := linkedCustodians(name, 1, shared, false)
 				c.partial = true
 				names, ranks := jointFamilyRanks(t, uint64(60+2*which+i), c, trials, nil)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 			})
 		}
 	}
@@ -238,7 +238,7 @@ func TestPooledFamilySBCFindsFaults(t *testing.T) {
 			p.SpreadSD[k] *= 0.1
 		}
 	})
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("a spread that was taken to be small went unnoticed")
 	}
 }
@@ -268,7 +268,7 @@ func TestJointFamilySBCFindsFaults(t *testing.T) {
 	t.Parallel()
 	c := linkedCustodians(model.Probit, 1, false, false)
 	_, ranks := jointFamilyRanks(t, 0, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("units that were left out went unnoticed")
 	}
 }

@@ -153,7 +153,7 @@ func TestJointLevelsSBC(t *testing.T) {
 					c.sites = latent(c.sites)
 				}
 				names, ranks := jointRanks(t, 53, leveledChain(), trials, c.draw, nil)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 			})
 		}
 	}
@@ -172,7 +172,7 @@ func TestJointLevelsSBCFindsFaults(t *testing.T) {
 		}
 		told.Z[1], told.Z[2] = told.Z[2], told.Z[1]
 	})
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("levels in another order went unnoticed")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -54,7 +55,7 @@ func TestJointByResponseSBC(t *testing.T) {
 			t.Run(fmt.Sprintf("p=%d shared=%t", p, shared), func(t *testing.T) {
 				t.Parallel()
 				names, ranks := jointFamilyRanks(t, uint64(40+2*p+i), respondingCustodians(t, p, shared), trials, nil)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 			})
 		}
 	}
@@ -65,7 +66,7 @@ func TestJointByResponseSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	_, ranks := jointFamilyRanks(t, 40, respondingCustodians(t, 1, false), 60, func(p *model.Joint) { p.Sites[2].Told.Response.Frame = nil })
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("a frame that was left out went unnoticed")
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 )
 
 // TestJointSBC is simulation-based calibration with three unequal custodians: rows,
@@ -41,7 +43,7 @@ func TestJointSBC(t *testing.T) {
 						chain.Warmup, chain.Thin = 600, 10
 					}
 					names, ranks := jointRanks(t, 12, chain, trials, c.Draw, nil)
-					uniform(t, names, ranks)
+					modeltest.Report(t, names, ranks)
 				})
 			}
 		}
@@ -52,7 +54,7 @@ func TestJointSBC(t *testing.T) {
 // from those of other cases. fault, if not nil, spoils what the kernel is told; then the trials end where it is found.
 func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, draw func(*rand.Rand) (truth []float64, problem *model.Joint), fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
-	for trial := range trials {
+	ranks = modeltest.Calibrate(t, chain, trials, fault != nil, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), seed))
 		truth, problem := draw(rng)
 		if fault != nil {
@@ -62,19 +64,9 @@ func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, dr
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names = problem.Names(); ranks == nil {
-			ranks = make([][]float64, len(names))
-		}
-		for j, u := range modeltest.Ranks(k, truth, chain, rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-		if k.Err() != nil {
-			t.Fatal(k.Err())
-		}
-		if fault != nil && trial%2 == 1 && unlike(ranks) {
-			break
-		}
-	}
+		names = problem.Names()
+		return k, truth, rng
+	})
 	return names, ranks
 }
 
@@ -86,7 +78,7 @@ func TestJointSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
 	_, ranks := jointRanks(t, 12, chainOf(4), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("units that were left out went unnoticed")
 	}
 }

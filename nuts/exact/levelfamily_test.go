@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -115,7 +116,7 @@ func TestLevelFamilySBC(t *testing.T) {
 					s := model.Shape{P: levels, Intercept: true}
 					c := leveledFamilies(name, levels, 1, custodians, linkPrior(s))
 					names, ranks := jointRanks(t, uint64(55+100*which+50*i), leveledChain(), trials, c.draw, nil)
-					uniform(t, names, ranks)
+					modeltest.Report(t, names, ranks)
 					common.add(names, ranks, "all", fmt.Sprintf("custodians: %d", custodians))
 				})
 			}
@@ -132,7 +133,7 @@ func TestLevelFamilySBCFindsFaults(t *testing.T) {
 		z := p.Sites[0].Told.Z[3:]
 		z[1], z[3] = z[3], z[1]
 	})
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("sums of y in another order went unnoticed")
 	}
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -314,7 +316,7 @@ func levelsSBC(t *testing.T, trials int, common *together) {
 			t.Run(fmt.Sprintf("%v prior %d", c, which), func(t *testing.T) {
 				t.Parallel()
 				names, ranks := calibrateLevels(t, uint64(2*i+which), c, trials, nil)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 				common.add(names, ranks, "all", string(c.kind), fmt.Sprintf("n latent: %t", c.most > 0), fmt.Sprintf("levels: %d", c.levels), fmt.Sprintf("prior: %d", which),
 					fmt.Sprintf("in a frame: %t", c.framed), fmt.Sprintf("normal residuals: %t", c.prior.Kurtosis.Normal()))
 			})
@@ -326,13 +328,11 @@ func levelsSBC(t *testing.T, trials int, common *together) {
 // other cases, and which end where a fault is found.
 func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault func(*byLevel)) (names []string, ranks [][]float64) {
 	t.Helper()
-	for trial := range trials {
+	ranks = modeltest.Calibrate(t, chainOf(4), trials, fault != nil, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 23+100*seed))
 		c := c.counted(rng)
 		truth, obs := c.draw(rng)
-		if names = obs.Names(); ranks == nil {
-			ranks = make([][]float64, len(names))
-		}
+		names = obs.Names()
 		f := newByLevel(alone(obs), c.prior)
 		if fault != nil {
 			fault(f)
@@ -345,16 +345,8 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 		if at := truth.Write(row); at < len(row) {
 			row[at] = float64(c.n)
 		}
-		for j, u := range modeltest.Ranks(k, row, chainOf(4), rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-		if k.Err() != nil {
-			t.Fatal(k.Err())
-		}
-		if fault != nil && trial%2 == 1 && unlike(ranks) {
-			break
-		}
-	}
+		return k, row, rng
+	})
 	return names, ranks
 }
 
@@ -370,7 +362,7 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }
 	}
 	for name, fault := range faults {
-		if _, ranks := calibrateLevels(t, 0, c, 40, fault); !unlike(ranks) {
+		if _, ranks := calibrateLevels(t, 0, c, 40, fault); !modeltest.Unlike(ranks) {
 			t.Errorf("not found: %s", name)
 		}
 	}

@@ -194,7 +194,7 @@ func TestPerLevelSBC(t *testing.T) {
 		t.Run(fmt.Sprintf("levels=%d n=%d", c.levels, c.n), func(t *testing.T) {
 			t.Parallel()
 			names, ranks := jointRanks(t, 63, leveledChain(), trials, func(rng *rand.Rand) ([]float64, *model.Joint) { return c.draw(t, box, rng) }, nil)
-			uniform(t, names, ranks)
+			modeltest.Report(t, names, ranks)
 		})
 	}
 }
@@ -208,7 +208,7 @@ func TestPerLevelSBCFindsFaults(t *testing.T) {
 		levels := p.Sites[0].Told.Levels
 		levels[0].Columns, levels[1].Columns = levels[1].Columns, levels[0].Columns
 	})
-	if !unlike(ranks) {
+	if !modeltest.Unlike(ranks) {
 		t.Error("levels in another order went unnoticed")
 	}
 }

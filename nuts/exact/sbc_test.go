@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -52,7 +52,7 @@ func TestSBC(t *testing.T) {
 			t.Run(name(c), func(t *testing.T) {
 				t.Parallel()
 				names, ranks := calibrate(t, uint64(i), c, setsAt(c.Shape.P, trials), nil)
-				uniform(t, names, ranks)
+				modeltest.Report(t, names, ranks)
 				common.add(names, ranks, string(c.Kind), fmt.Sprintf("n latent: %t", c.Count > 0), fmt.Sprintf("in a frame: %t", c.Tilted),
 					fmt.Sprintf("several releases: %t", c.Again != nil), fmt.Sprintf("normal residuals: %t", c.Kurtosis.Normal()))
 			})
@@ -108,12 +108,6 @@ func chainOf(thin int) modeltest.Chain {
 	return modeltest.Chain{Warmup: 100, Draws: testsize.Of(9, 34), Thin: thin}
 }
 
-// unlike tells whether the ranks of a parameter are not uniform. Of a planted fault it is asked after
-// every other data set, as those of a fault take long.
-func unlike(ranks [][]float64) bool {
-	return slices.ContainsFunc(ranks, func(u []float64) bool { return modeltest.Uniform(u) != nil })
-}
-
 // setsAt is the number of data sets of a case: ten columns take about a second and a half each.
 func setsAt(p, trials int) int {
 	switch {
@@ -123,18 +117,6 @@ func setsAt(p, trials int) int {
 		return 500
 	}
 	return 9 // of which three must cover, and not all lie in one cell
-}
-
-// uniform logs what share of 95 % intervals covers and the p value of χ², for each
-// parameter, and fails where ranks are not uniform.
-func uniform(t *testing.T, names []string, ranks [][]float64) {
-	t.Helper()
-	for j, u := range ranks {
-		t.Logf("| %s | %.1f %% | %.2g |", names[j], 100*modeltest.Coverage(u), modeltest.PValue(u))
-		if err := modeltest.Uniform(u); err != nil {
-			t.Errorf("%s: %v", names[j], err)
-		}
-	}
 }
 
 func name(c *modeltest.Simulation) string {
@@ -240,7 +222,7 @@ func calibrate(t *testing.T, seed uint64, c *modeltest.Simulation, trials int, f
 		// are worth 6 to 20, and of 168 data sets 95 % intervals hold 93.7 % of parameters; of draws 40 apart 95.0 %.
 		chain.Thin = 40
 	}
-	for trial := range trials {
+	ranks = modeltest.Calibrate(t, chain, trials, false, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 11+100*seed))
 		truth, obs := c.Draw(rng)
 		names = obs.Names()
@@ -254,17 +236,8 @@ func calibrate(t *testing.T, seed uint64, c *modeltest.Simulation, trials int, f
 		if fault != nil {
 			k = fault(k)
 		}
-		r := modeltest.Ranks(k, truth, chain, rng)
-		if err := k.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if ranks == nil {
-			ranks = make([][]float64, len(r))
-		}
-		for j, u := range r {
-			ranks[j] = append(ranks[j], u)
-		}
-	}
+		return k, truth, rng
+	})
 	return names, ranks
 }
 
@@ -301,10 +274,7 @@ func TestSBCFindsFaults(t *testing.T) {
 		}
 		return k
 	})
-	for _, u := range ranks {
-		if modeltest.Uniform(u) != nil {
-			return
-		}
+	if !modeltest.Unlike(ranks) {
+		t.Error("a wrong power of |W| went unnoticed")
 	}
-	t.Error("a wrong power of |W| went unnoticed")
 }

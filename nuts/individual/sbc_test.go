@@ -3,7 +3,6 @@ package individual
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -62,34 +61,22 @@ func (c *trial) draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
 	return truth, obs
 }
 
-// unlike tells whether the ranks of a parameter are not uniform.
-func unlike(ranks [][]float64) bool {
-	return slices.ContainsFunc(ranks, func(u []float64) bool { return modeltest.Uniform(u) != nil })
-}
-
 // ranks are those of each parameter over trials of a kernel, which end where a planted fault is found.
 func (c *trial) ranks(t *testing.T, trials int, planted bool, kernel func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error)) [][]float64 {
 	t.Helper()
-	u := make([][]float64, len(c.shape.Names()))
 	chain := modeltest.Chain{Warmup: 200, Draws: 49, Thin: 2}
 	if c.clamping { // most rows may be at the edge
 		chain.Warmup, chain.Thin = 800, 5
 	}
-	for i := range trials {
+	return modeltest.Calibrate(t, chain, trials, planted, func(i int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := mcmc.Stream(11, i)
 		truth, obs := c.draw(rng)
 		k, err := kernel(obs, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for j, r := range modeltest.Ranks(k, truth, chain, rng) {
-			u[j] = append(u[j], r)
-		}
-		if planted && i%2 == 1 && unlike(u) {
-			break
-		}
-	}
-	return u
+		return k, truth, rng
+	})
 }
 
 func scene(p, n int, kind release.Kind, scale float64) *trial {
@@ -123,12 +110,7 @@ func TestSBC(t *testing.T) {
 			ranks := c.ranks(t, trials, false, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
 				return newKernel(obs, c.prior, c.clamping, rng)
 			})
-			for j, name := range c.shape.Names() {
-				t.Logf("%s: 95 %% intervals cover %.1f %%", name, 100*modeltest.Coverage(ranks[j]))
-				if err := modeltest.Uniform(ranks[j]); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
+			modeltest.Report(t, c.shape.Names(), ranks)
 		})
 	}
 }
@@ -160,7 +142,7 @@ func TestSBCFindsFaults(t *testing.T) {
 				}
 				return k, err
 			})
-			if !unlike(ranks) {
+			if !modeltest.Unlike(ranks) {
 				t.Error("the fault went unnoticed")
 			}
 		})

@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -121,12 +123,7 @@ func TestSitesSBC(t *testing.T) {
 				trials = 500
 			}
 			names, ranks := sitesRanks(t, v, trials)
-			for j, u := range ranks {
-				t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
-				if err := modeltest.Uniform(u); err != nil {
-					t.Errorf("%s: %v", names[j], err)
-				}
-			}
+			modeltest.Report(t, names, ranks)
 		})
 	}
 }
@@ -142,7 +139,7 @@ func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]
 			chain = modeltest.Chain{Warmup: 500, Draws: 99, Thin: 10}
 		}
 	}
-	for trial := range trials {
+	ranks = modeltest.Calibrate(t, chain, trials, false, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))
 		truth, problem := c.Draw(rng)
 		names = problem.Names()
@@ -150,13 +147,7 @@ func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := modeltest.Ranks(k, truth, chain, rng)
-		if ranks == nil {
-			ranks = make([][]float64, len(r))
-		}
-		for j, u := range r {
-			ranks[j] = append(ranks[j], u)
-		}
-	}
+		return k, truth, rng
+	})
 	return names, ranks
 }
