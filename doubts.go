@@ -283,16 +283,17 @@ func (f *Fit) doubt() {
 		return
 	}
 	shape, x, sds := f.shape(), model.NewParams(f.shape()), []float64(nil)
-	q, first := shape.Q(), f.at(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: shape.First()})
-	d := model.NewDoubt(f.Family, shape, shape.P-len(f.takenForNormal()))
+	q, dummies, first := shape.Q(), shape.P-len(f.takenForNormal()), f.at(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: shape.First()})
+	d := model.NewDoubt(f.Family, shape, dummies)
 	f.releasedScatter(x) // where draws leave T out
 	f.draws = f.apparent.Map(f.apparent.Names, func(dst, src []float64) {
 		copy(dst, src)
 		f.read(x, src)
-		sds = append(sds, d.Take(x))
-		d.Turn(dst[:q])
+		factor, s := d.Next(x)
+		sds = append(sds, s)
+		model.Turn(dst[:q], x.MuX, dummies, factor)
 		for at := first; at >= 0 && at < first+q*len(f.Custodians); at += q {
-			d.Turn(dst[at : at+q])
+			model.Turn(dst[at:at+q], x.MuX, dummies, factor)
 		}
 	})
 	slices.Sort(sds)

@@ -21,9 +21,6 @@ type Doubt struct {
 	law    *LevelLaw
 	at     Index
 	draws  float64
-
-	factor float64
-	mean   []float64 // of x
 }
 
 // NewDoubt prepares it, of which the first columns are so many dummies of a factor with a law of its own.
@@ -40,19 +37,15 @@ func (f Family) Doubt(s float64) float64 {
 // golden is the step of z's quantiles from one draw to the next, which spreads any number of them evenly.
 const golden = 0.6180339887498949
 
-// Take takes a draw, and returns the sd of η.
-func (d *Doubt) Take(x *Params) (s float64) {
+// Next returns the factor of β of one more draw, and s.
+func (d *Doubt) Next(x *Params) (factor, s float64) {
 	d.law.Set(x)
 	d.law.Index(&d.at)
 	d.draws++
 	_, u := math.Modf(d.draws * golden)
 	w := d.family.Doubt(d.at.S)
-	d.factor, d.mean = math.Exp(w*(math.Sqrt2*math.Erfinv(2*u-1)-0.5*w)), x.MuX
-	return d.at.S
+	return math.Exp(w * (math.Sqrt2*math.Erfinv(2*u-1) - 0.5*w)), d.at.S
 }
-
-// Turn takes coefficients b of the draw to β.
-func (d *Doubt) Turn(theta []float64) { Turn(theta, d.mean, d.law.k, d.factor) }
 
 // Turn makes slopes, but those of so many dummies before them, factor times what they are, and leaves η where x is at a mean.
 func Turn(theta, mean []float64, dummies int, factor float64) {

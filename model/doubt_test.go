@@ -114,16 +114,15 @@ func TestDoubtTurns(t *testing.T) {
 	copy(x.Theta, b)
 	d := NewDoubt(Binomial, of, 1)
 	const draws = 2000
-	mean, square := 0.0, 0.0
-	var s float64
+	mean, square, s := 0.0, 0.0, 0.0
 	for range draws {
-		s = d.Take(x)
+		var factor float64
+		factor, s = d.Next(x)
 		theta := slices.Clone(b)
-		d.Turn(theta)
-		factor := theta[2] / b[2]
+		Turn(theta, x.MuX, 1, factor)
 		mean += factor / draws
 		square += math.Log(factor) * math.Log(factor) / draws
-		if eta := theta[0] + floats.Dot(theta[1:], x.MuX); theta[1] != b[1] || math.Abs(theta[3]-factor*b[3]) > 1e-12 || math.Abs(eta-b[0]-floats.Dot(b[1:], x.MuX)) > 1e-12 {
+		if eta := theta[0] + floats.Dot(theta[1:], x.MuX); theta[1] != b[1] || math.Abs(theta[2]-factor*b[2]) > 1e-12 || math.Abs(theta[3]-factor*b[3]) > 1e-12 || math.Abs(eta-b[0]-floats.Dot(b[1:], x.MuX)) > 1e-12 {
 			t.Fatalf("%v becomes %v", b, theta)
 		}
 	}
