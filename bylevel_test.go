@@ -198,11 +198,11 @@ func TestByLevelChecked(t *testing.T) {
 		if all := p(r); all.P < 0.05 || all.Calibrated != nil && *all.Calibrated <= 0.1 {
 			t.Errorf("%d looks: %+v", steps, all)
 		}
-		told, k := r.Measured(), r.Levels.Dummies()
+		told := r.Measured()
 		for i := len(told) - 3; i < len(told); i++ {
 			told[i] -= 30 * r.Noise.SD()
 		}
-		r.TakeLevels("f", k, r.Levels.Noise, told)
+		r.TakeLevels(r.Levels, told)
 		if all := p(r); all.P > 0.02 || all.Calibrated != nil && *all.Calibrated > 0.1 {
 			t.Errorf("%d looks, products that no rows have: %+v", steps, all)
 		}

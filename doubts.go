@@ -36,7 +36,7 @@ func (f *Fit) contradictions() (names []string) {
 		if err != nil {
 			return nil // the method has refused it
 		}
-		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.draws, f.frame, c.Release.Schema.Frame(), j))
+		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.draws, model.ShapeOf(c.Release), f.frame, c.Release.Schema.Frame(), j))
 	}
 	rng := mcmc.Stream(f.Plan.Seed, contradictionStream)
 	for _, j := range agree.Contradicting(releases, sites, f.draws.Thin(contradictionDraws), rng) {

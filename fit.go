@@ -57,6 +57,9 @@ type Fit struct {
 }
 
 func (f *Fit) shape() model.Shape {
+	if len(f.Custodians) > 0 && f.Custodians[0].Release != nil {
+		return model.ShapeOf(f.Custodians[0].Release)
+	}
 	return model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
 }
 
@@ -184,6 +187,10 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 					at++
 				}
 			}
+		}
+		cells := src[p+p*(p+1)/2:][:f.shape().InCells()]
+		if copy(dst[at:], cells); u == Original {
+			f.shape().CellsToOriginal(&f.frame, dst[at:], cells)
 		}
 	}
 }

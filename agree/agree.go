@@ -110,10 +110,9 @@ type Site struct {
 	n     int          // and its latent number of rows; -1: it is public
 }
 
-// NewSite finds those of custodian j, from 0, among draws in the scaled units of the frame.
-func NewSite(d *posterior.Draws, common, own schema.Frame, j int) Site {
+// NewSite finds those of custodian j, from 0, of a release of this shape, among draws in the scaled units of the frame.
+func NewSite(d *posterior.Draws, shape model.Shape, common, own schema.Frame, j int) Site {
 	u := model.UnitsBetween(common, own)
-	shape := model.Shape{P: len(own.Half) - 1, Intercept: common.Intercept}
 	s := Site{shape: shape, own: schema.Frame{Intercept: common.Intercept}}
 	for k := range own.Half {
 		s.own.Centre, s.own.Half = append(s.own.Centre, u.Shift(k)), append(s.own.Half, u.Scale(k))
@@ -151,6 +150,11 @@ func (s Site) Covariates(dst, row []float64) []float64 {
 	dst = append(dst, mu...)
 	for j := range p {
 		dst = append(dst, tau[j*p+j:(j+1)*p]...)
+	}
+	if n := s.shape.InCells(); n > 0 {
+		cells := make([]float64, n)
+		s.shape.CellsToOriginal(&s.own, cells, row[at+p+p*(p+1)/2:][:n])
+		dst = append(dst, cells...)
 	}
 	if s.n >= 0 {
 		dst = append(dst, row[s.n])

@@ -92,7 +92,7 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 		if l := r.Levels; l != nil {
 			first := r.FactorFirst()
 			site.state(first.Measured())
-			first.TakeLevels(l.Factor, l.Dummies(), l.Noise, site.rep)
+			first.TakeLevels(l, site.rep)
 			if r.LevelsAreOfResponse() {
 				first = first.FactorLast()
 			}
@@ -125,7 +125,7 @@ func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings [
 	draws = make([][][]float64, len(rows))
 	for j, c := range f.Custodians {
 		own := f.Family.Design(&c.Release.Schema).Frame()
-		s := agree.NewSite(all, f.Frame(), own, j)
+		s := agree.NewSite(all, model.ShapeOf(c.Release), f.Frame(), own, j)
 		covariates, from := s, rows
 		if all.Index("mu_x[1]") < 0 {
 			fit, err := alone(ctx, f, j)
@@ -136,7 +136,7 @@ func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings [
 				warnings = append(warnings, fmt.Sprintf("the covariates of %s, inferred from it alone: not converged: %s", c.Name, reason))
 			}
 			other := fit.Apparent(dpreg.Scaled)
-			covariates, from = agree.NewSite(other, own, own, 0), thinned(other)
+			covariates, from = agree.NewSite(other, model.ShapeOf(c.Release), own, own, 0), thinned(other)
 			draws = draws[:min(len(draws), len(from))]
 		}
 		for i := range draws {

@@ -31,6 +31,9 @@ func (s *Settled) settleLevels() (err error) {
 	if s.Design, s.dummies, err = release.LevelsFirst(s.Design, s.ByLevel); err != nil {
 		return Misusef("--by-level: %w", err)
 	}
+	if s.answers, err = release.OfCells(s.Design, s.ByLevel, s.asked.Design.Formula().String()); err != nil {
+		return Misusef("--by-level %s: %w", s.ByLevel, err)
+	}
 	if s.responds = s.Design.Response.Name != s.asked.Design.Response.Name; s.responds && !s.public() {
 		return Misusef("--by-level %s, the response, goes with --neighbours %s: a family has no law of levels whose rows are not public in all", s.ByLevel, release.ReplaceOne)
 	}
@@ -45,6 +48,8 @@ func (s *Settled) settlePerLevel() (err error) {
 	}
 	_, away := s.Rows.(Elsewhere)
 	switch {
+	case s.dummies > 0 && s.Design.Covariates[0].Term != nil:
+		return Misusef("--per-level is of one factor, and %s are several: leave it out, or name one", s.ByLevel)
 	case s.responds:
 		return Misusef("--per-level: %q is the response, and products are by the levels of a covariate", s.ByLevel)
 	case s.Split > 0:
@@ -75,6 +80,22 @@ func (s *Settled) Model() *schema.Design {
 		return s.crossed
 	}
 	return s.Design
+}
+
+// Inferred is the design of the model that is asked for: Model, but where sums are by the levels of several factors.
+func (s *Settled) Inferred() *schema.Design {
+	if s.answers != nil {
+		return s.answers
+	}
+	return s.Model()
+}
+
+// Answer is what a release, made as ordered, tells of Inferred.
+func (s *Settled) Answer(r *release.Release) (*release.Release, error) {
+	if s.answers == nil {
+		return r, nil
+	}
+	return r.Select(s.asked.Design.Formula().String())
 }
 
 // levelsDiffer says why r has not its sums by the levels that are ordered, nil if it has.

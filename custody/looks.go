@@ -205,7 +205,7 @@ func (l *looker) made(looks []release.Look) (*release.Release, error) {
 	}
 	if l.noise != nil {
 		r.Format = release.FormatLevels
-		r.TakeLevels(l.ByLevel, l.dummies, l.noise, l.measured)
+		r.TakeLevels(release.NewLevels(l.ByLevel, l.dummies, l.noise), l.measured)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("the release is not valid: %w", err)

@@ -72,6 +72,7 @@ type Settled struct {
 	dummies  int             // columns of ByLevel, which are the first of Design
 	crossed  *schema.Design  // with PerLevel: Design, and the columns that follow
 	responds bool            // ByLevel is the response of the release
+	answers  *schema.Design  // of sums by the levels of several factors that of the model asked for; else nil
 	bounds   *release.Bounds // that are to be found; nil: all are public
 	asked    Order           // as it was
 	rows     int64           // their number once that is known, if it is public; else the one stated, or 0

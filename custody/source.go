@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/persons"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -312,6 +313,9 @@ func responseFirst(rows []float64, m int) (out []float64) {
 func (r Scaled) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func(rows []float64) error) error {
 		width := s.width()
+		if s.answers != nil {
+			width = len(s.asked.Design.Columns())
+		}
 		if len(r.Rows)%width != 0 {
 			return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), width)
 		}
@@ -321,6 +325,12 @@ func (r Scaled) scan(ctx context.Context, s *Settled) scanner {
 			}
 			if s.responds {
 				some = responseFirst(some, width)
+			}
+			if s.answers != nil {
+				var err error
+				if some, err = release.Indicate(s.asked.Design, s.ByLevel, some); err != nil {
+					return Misuse(fmt.Errorf("%s: %w", r.Name, err))
+				}
 			}
 			if err := sinks[0](some); err != nil {
 				return Misuse(fmt.Errorf("%s: %w", r.Name, err))

@@ -105,8 +105,8 @@ func (l *FamilyLaw) expect(of []int, m []float64) float64 {
 // draw writes the products of a row.
 func (l *FamilyLaw) draw(rng *rand.Rand) {
 	level, x := 0, l.d-1
-	if l.k > 0 {
-		for u := rng.Float64(); level < l.k && u > l.share[level]; level++ {
+	if l.levels > 1 {
+		for u := rng.Float64(); level < l.levels-1 && u > l.share[level]; level++ {
 			u -= l.share[level]
 		}
 	}

@@ -114,7 +114,7 @@ func randomRegression(s Shape, rng *rand.Rand) *Params {
 // TestFixedMomentsOfRows: the statistics of simulated rows have the moments μ_t,
 // Σ_t, whatever the law of x.
 func TestFixedMomentsOfRows(t *testing.T) {
-	for _, s := range []Shape{{1, true}, {1, false}, {2, true}, {3, false}} {
+	for _, s := range []Shape{{P: 1, Intercept: true}, {P: 1, Intercept: false}, {P: 2, Intercept: true}, {P: 3, Intercept: false}} {
 		for name, law := range laws(s.P, testsize.Of(500_000, 2_000_000)) {
 			rng := rand.New(rand.NewPCG(21, 1))
 			f, x := fixedLaw(t, s, law), randomRegression(s, rng)
@@ -147,7 +147,7 @@ func TestRandFixed(t *testing.T) {
 		uniform(dst, rng)
 		dst[0] = math.Copysign(1, dst[0]-0.3)
 	}}
-	for _, s := range []Shape{{1, true}, {2, false}, {2, true}} {
+	for _, s := range []Shape{{P: 1, Intercept: true}, {P: 2, Intercept: false}, {P: 2, Intercept: true}} {
 		for name, law := range map[string]XLaw{"uniform": UniformX{}, "dummy": dummy} {
 			rng := rand.New(rand.NewPCG(22, 1))
 			f := fixedLaw(t, s, law)
@@ -243,10 +243,10 @@ func TestFixedAdjoint(t *testing.T) {
 func TestFixedMomentsRefuse(t *testing.T) {
 	x := uniformMoments(1)
 	x.M[2], x.M[2*3] = 0.6, 0.6 // E x², with E x⁴ = 0.2
-	if _, err := NewFixedMoments(Shape{1, true}, x); err == nil {
+	if _, err := NewFixedMoments(Shape{P: 1, Intercept: true}, x); err == nil {
 		t.Error("a negative variance of x² is accepted")
 	}
-	if _, err := NewFixedMoments(Shape{2, true}, uniformMoments(1)); err == nil {
+	if _, err := NewFixedMoments(Shape{P: 2, Intercept: true}, uniformMoments(1)); err == nil {
 		t.Error("moments of one covariate are accepted for two")
 	}
 }

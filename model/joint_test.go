@@ -180,7 +180,7 @@ func TestNaivePools(t *testing.T) {
 	}
 	plan := mcmc.Plan{Chains: 1, Draws: 20, Seed: 3}
 	sample := func(rs ...*release.Release) []float64 {
-		p := &Problem{Releases: rs, Prior: DefaultPrior(Shape{1, true})}
+		p := &Problem{Releases: rs, Prior: DefaultPrior(Shape{P: 1, Intercept: true})}
 		d, err := Naive{}.Sample(context.Background(), p, plan)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func TestNaivePools(t *testing.T) {
 // TestJoinRefuses releases in another order, which Arrange would have put right.
 func TestJoinRefuses(t *testing.T) {
 	a := twoColumns("u", "v")
-	p := &Problem{Releases: []*release.Release{a, twoColumns("v", "u")}, Prior: DefaultPrior(Shape{2, true})}
+	p := &Problem{Releases: []*release.Release{a, twoColumns("v", "u")}, Prior: DefaultPrior(Shape{P: 2, Intercept: true})}
 	if _, err := p.Join(); err == nil {
 		t.Error("releases in different orders were joined")
 	}
@@ -208,7 +208,7 @@ func TestJoinRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Shape{2, true}).RegressionNames(); !slices.Equal(j.Names(), want) {
+	if want := (Shape{P: 2, Intercept: true}).RegressionNames(); !slices.Equal(j.Names(), want) {
 		t.Errorf("names %q, want %q", j.Names(), want)
 	}
 }

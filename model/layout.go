@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Shape says how large the regression is: P covariates, and whether θ has an
@@ -11,6 +13,45 @@ import (
 type Shape struct {
 	P         int
 	Intercept bool
+
+	// Coding is that of release.Levels, of several factors; else nil.
+	Coding [][]float64
+}
+
+// Has tells whether column c of a factor is 1 in a level, where it is not −1.
+func (s Shape) Has(level, c int) bool {
+	if s.Coding != nil {
+		return s.Coding[level][c] > 0
+	}
+	return c == level-1
+}
+
+// Levels are those of a factor of k columns.
+func (s Shape) Levels(k int) int {
+	if s.Coding != nil {
+		return len(s.Coding)
+	}
+	return k + 1
+}
+
+// CellsToOriginal takes Params.Cells to the units of data, dst and src being of one length, or the same.
+func (s Shape) CellsToOriginal(f *schema.Frame, dst, src []float64) {
+	if copy(dst, src); s.Coding == nil {
+		return
+	}
+	k := len(s.Coding[0])
+	for i, v := range src[len(s.Coding):] {
+		j := k + i%(s.P-k)
+		dst[len(s.Coding)+i] = f.Centre[j] + f.Half[j]*v
+	}
+}
+
+// InCells counts shares of the levels that Coding has, and the levels' means of the other covariates.
+func (s Shape) InCells() int {
+	if s.Coding == nil {
+		return 0
+	}
+	return len(s.Coding) * (1 + s.P - len(s.Coding[0]))
 }
 
 // M is the length of v = (x₁…x_p, y).
@@ -40,11 +81,15 @@ type Params struct {
 	LogW   float64   // log w, see Kurtosis; draws have σ² alone
 	MuX    []float64 // P
 	Tau    []float64 // P×P row-major, symmetric
+
+	// Cells are of each level of several factors its share of the rows, then the means of covariates that are not of
+	// the factors. μ_x and T do not tell them.
+	Cells []float64
 }
 
 // NewParams returns zero parameters of a shape.
 func NewParams(s Shape) *Params {
-	return &Params{Theta: make([]float64, s.Q()), MuX: make([]float64, s.P), Tau: make([]float64, s.P*s.P)}
+	return &Params{Theta: make([]float64, s.Q()), MuX: make([]float64, s.P), Tau: make([]float64, s.P*s.P), Cells: make([]float64, s.InCells())}
 }
 
 // NewRegressionParams returns zero parameters (θ, σ²) of a model that has no
@@ -60,6 +105,7 @@ func (p *Params) Copy(src *Params) {
 	p.Sigma2, p.LogW = src.Sigma2, src.LogW
 	copy(p.MuX, src.MuX)
 	copy(p.Tau, src.Tau)
+	copy(p.Cells, src.Cells)
 }
 
 // Kind is what a column of draws is of.
@@ -71,6 +117,7 @@ const (
 	Sigma
 	MuX
 	Tau
+	Cell           // of Params.Cells
 	Omega          // the covariance of coefficients between custodians
 	RootOmega      // √Ω_kk
 	SpreadLogSigma // υ
@@ -84,6 +131,7 @@ const (
 var forms = [...]struct{ base, indices, label string }{
 	Theta: {"theta", "k", "%s"}, Sigma2: {"sigma2", "", "sigma2"}, Sigma: {"sigma", "", "sigma"},
 	MuX: {"mu_x", "k", "mean(%s)"}, Tau: {"tau", "kl", "cov(%s, %s)"},
+	Cell:  {"cell", "k", ""},
 	Omega: {"omega", "kl", "omega(%s, %s)"}, RootOmega: {"spread", "k", "spread(%s)"},
 	SpreadLogSigma: {"spread_log_sigma", "", "spread(log sigma)"},
 	ThetaAt:        {"theta_at", "jk", "%s"}, SigmaAt: {"sigma_at", "j", "sigma"}, Rows: {"n", "j", "n"},
@@ -158,6 +206,9 @@ func KindOf(name string) Kind {
 func (p Parameter) Label(covariates, custodians []string) string {
 	names := append([]string{"(Intercept)"}, covariates...)
 	label := forms[p.Kind].label
+	if p.Kind == Cell {
+		return p.Name()
+	}
 	if p.Kind == Tau && p.K == p.L {
 		label = "var(%[1]s)"
 	}
@@ -226,6 +277,7 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 	if l.Covariates {
 		vector(MuX, 0, 1, p)
 		matrix(Tau, 1, p)
+		vector(Cell, 0, 1, l.Shape.InCells())
 	}
 	if l.Partial {
 		if whole || !shown {
@@ -327,7 +379,7 @@ func (p *Params) WriteCovariates(dst []float64) int {
 	for j := range n {
 		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])
 	}
-	return i
+	return i + copy(dst[i:], p.Cells)
 }
 
 // Read is the reverse of Write; a row that ends with σ² leaves what follows as it is.
@@ -337,15 +389,19 @@ func (p *Params) Read(row []float64) {
 	if i++; i == len(row) {
 		return
 	}
-	i += copy(p.MuX, row[i:])
-	Expand(p.Tau, row[i:], len(p.MuX))
+	p.readCovariates(row[i:])
 }
 
 // ReadLinked is the reverse of WriteLinked.
 func (p *Params) ReadLinked(row []float64) {
-	i := copy(p.Theta, row)
-	i += copy(p.MuX, row[i:])
-	Expand(p.Tau, row[i:], len(p.MuX))
+	p.readCovariates(row[copy(p.Theta, row):])
+}
+
+func (p *Params) readCovariates(row []float64) {
+	row = row[copy(p.MuX, row):]
+	n := len(p.MuX)
+	Expand(p.Tau, row, n)
+	copy(p.Cells, row[n*(n+1)/2:])
 }
 
 // Expand writes a symmetric n×n matrix, of which the upper triangle is given row by row.

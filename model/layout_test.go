@@ -7,7 +7,7 @@ import (
 
 // TestLayout: names are read as what they are made of, and stand where documents say.
 func TestLayout(t *testing.T) {
-	l := Layout{Shape: Shape{1, true}, Covariates: true, Partial: true, Latent: []bool{false, true}}
+	l := Layout{Shape: Shape{P: 1, Intercept: true}, Covariates: true, Partial: true, Latent: []bool{false, true}}
 	drawn := []string{"theta[0]", "theta[1]", "sigma2", "mu_x[1]", "tau[1,1]", "omega[0,0]", "omega[0,1]", "omega[1,1]", "spread_log_sigma",
 		"theta_at[1,0]", "theta_at[1,1]", "sigma_at[1]", "theta_at[2,0]", "theta_at[2,1]", "sigma_at[2]", "n[2]"}
 	if got := Names(l.Drawn()); !slices.Equal(got, drawn) {
@@ -34,7 +34,7 @@ func TestLayout(t *testing.T) {
 }
 
 func TestParamsRead(t *testing.T) {
-	s := Shape{2, true}
+	s := Shape{P: 2, Intercept: true}
 	x, y := NewParams(s), NewParams(s)
 	row := make([]float64, len(s.Names()))
 	for i := range row {

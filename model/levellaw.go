@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -17,13 +18,14 @@ import (
 //
 //	v | level l ~ N(m_l, Σ),    E u_c = 2π_c − 1,   T_cj = 2π_c(μ_cj − μ_j),   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,
 //
-// which μ_x and T over all levels tell. A row adds e_l, e_l ⊗ v and vvᵀ: each entry t_e is a monomial of v, of rows of
+// which μ_x and T over all levels tell, or of several factors Params.Cells. A row adds e_l, e_l ⊗ v and vvᵀ: each entry t_e is a monomial of v, of rows of
 // one level or of all. With M_el and C_ef,l mean and covariance of monomials within level l,
 //
 //	E t_e = Σ_l π_lM_el,   Cov(t_e, t_f) = Σ_l π_l(C_ef,l + M_elM_fl) − E t_e E t_f.
 //
 // In a frame v is u, mean and covariance in the box being kept for the columns.
 type LevelLaw struct {
+	shape        Shape
 	k, d, levels int
 	units        *Units
 	Entries      []Monomial // t, in the order of release.Combinations
@@ -47,10 +49,10 @@ type Monomial struct {
 // NewLevelLaw allocates for sums by the levels of k dummies, of which so many counts have noise, in a frame or, nil, in
 // the box.
 func NewLevelLaw(shape Shape, k, counts int, f *release.Frame) *LevelLaw {
-	m, levels := shape.M(), k+1
+	m, levels := shape.M(), shape.Levels(k)
 	d := m - k
 	vec := func(n int) []float64 { return make([]float64, n) }
-	l := &LevelLaw{k: k, d: d, levels: levels, units: Identity(d), counts: counts, share: vec(levels),
+	l := &LevelLaw{shape: shape, k: k, d: d, levels: levels, units: Identity(d), counts: counts, share: vec(levels),
 		cov: vec(d * d), boxCov: vec(d * d), chol: vec(d * d), g: vec(d), low: vec(d * d), row: vec(d), sum: vec(d * d)}
 	if f != nil {
 		behind := release.Frame{Centre: f.Centre[k:]}
@@ -80,23 +82,12 @@ func NewLevelLaw(shape Shape, k, counts int, f *release.Frame) *LevelLaw {
 func (l *LevelLaw) Set(x *Params) {
 	k, d, p := l.k, l.d, l.k+l.d-1
 	q := d - 1
-	l.share[0] = 1
-	for c := range k {
-		l.share[c+1] = 0.5 * (1 + x.MuX[c])
-		l.share[0] -= l.share[c+1]
-	}
 	for i := range q {
 		copy(l.boxCov[i*d:i*d+q], x.Tau[(k+i)*p+k:])
 	}
-	clear(l.box[0])
-	for level := k; level >= 0; level-- { // m_l − μ first
+	l.takeLevels(x)
+	for level := l.levels - 1; level >= 0; level-- {
 		own := l.box[level][:q]
-		for j := range own {
-			if level > 0 {
-				own[j] = x.Tau[(level-1)*p+k+j] / (2 * l.share[level])
-				l.box[0][j] -= l.share[level] / l.share[0] * own[j]
-			}
-		}
 		for i, v := range own {
 			for j, u := range own {
 				l.boxCov[i*d+j] -= l.share[level] * v * u
@@ -112,7 +103,7 @@ func (l *LevelLaw) Set(x *Params) {
 			y = x.Theta[0]
 		}
 		for c, theta := range dummies {
-			if c == level-1 {
+			if l.shape.Has(level, c) {
 				y += theta
 			} else {
 				y -= theta
@@ -132,6 +123,30 @@ func (l *LevelLaw) Set(x *Params) {
 		}
 		l.boxCov[i*d+q], l.boxCov[q*d+i] = v, v
 		l.boxCov[d*d-1] += beta[i] * v
+	}
+}
+
+// takeLevels takes π_l and m_l − μ of the covariates.
+func (l *LevelLaw) takeLevels(x *Params) {
+	k, p, q := l.k, l.k+l.d-1, l.d-1
+	if l.shape.Coding != nil {
+		means := x.Cells[copy(l.share, x.Cells):]
+		for level, own := range l.box {
+			floats.SubTo(own[:q], means[level*q:(level+1)*q], x.MuX[k:])
+		}
+		return
+	}
+	l.share[0] = 1
+	for c := range k {
+		l.share[c+1] = 0.5 * (1 + x.MuX[c])
+		l.share[0] -= l.share[c+1]
+	}
+	clear(l.box[0])
+	for level := k; level > 0; level-- {
+		for j := range q {
+			l.box[level][j] = x.Tau[(level-1)*p+k+j] / (2 * l.share[level])
+			l.box[0][j] -= l.share[level] / l.share[0] * l.box[level][j]
+		}
 	}
 }
 
@@ -157,7 +172,7 @@ func (l *LevelLaw) Column(level, j int) float64 {
 	switch {
 	case j >= l.k:
 		return l.box[level][j-l.k]
-	case j == level-1:
+	case l.shape.Has(level, j):
 		return 1
 	}
 	return -1

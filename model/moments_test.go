@@ -29,7 +29,7 @@ func randomParams(s Shape, rng *rand.Rand) *Params {
 	return x
 }
 
-var shapes = []Shape{{1, true}, {1, false}, {2, true}, {3, true}, {3, false}, {6, true}}
+var shapes = []Shape{{P: 1, Intercept: true}, {P: 1, Intercept: false}, {P: 2, Intercept: true}, {P: 3, Intercept: true}, {P: 3, Intercept: false}, {P: 6, Intercept: true}}
 
 // row writes t(v) of one row.
 func row(dst, v []float64) {

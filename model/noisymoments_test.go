@@ -100,7 +100,7 @@ func TestObserveMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fixedLaw(t, Shape{p, true}, normalLaw(p))
+		f := fixedLaw(t, Shape{P: p, Intercept: true}, normalLaw(p))
 		params := NewRegressionParams(f.shape)
 		params.Sigma2 = 0.1
 		f.Set(params)

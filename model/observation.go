@@ -46,7 +46,7 @@ func Observe(r *release.Release) (*Observation, error) {
 	given := r
 	r = r.FactorFirst()
 	n, kind, z := float64(r.N), r.Noise.Kind, r.Statistics.Vector()
-	shape := Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept}
+	shape := ShapeOf(r)
 	o := &Observation{
 		Shape: shape, N: n, Z: z, Kind: kind, Scale: slices.Repeat([]float64{r.Noise.Scale}, len(z)),
 		Count:   Count{Noisy: n, Kind: kind, Scale: r.NNoise, Least: float64(shape.P + 2), Most: MaxRows},
@@ -68,6 +68,15 @@ func Observe(r *release.Release) (*Observation, error) {
 		o.observeResponse(given)
 	}
 	return o, nil
+}
+
+// ShapeOf is that of a release's regression.
+func ShapeOf(r *release.Release) Shape {
+	s := Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept}
+	if r.Levels != nil {
+		s.Coding = r.Levels.Coding
+	}
+	return s
 }
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps

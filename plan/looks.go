@@ -298,7 +298,7 @@ func (o *order) publish(z []float64, k int, standard []float64, rng *rand.Rand) 
 	}
 	if k > 0 {
 		r.Format = release.FormatLevels
-		r.TakeLevels(o.ByLevel, k, own, measured)
+		r.TakeLevels(release.NewLevels(o.ByLevel, k, own), measured)
 	}
 	return r, nil
 }

@@ -74,7 +74,7 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 	if nb == release.AddRemove {
 		r.Privacy = &o.Privacy
 	}
-	r.TakeLevels(o.ByLevel, k, nil, measured)
+	r.TakeLevels(release.NewLevels(o.ByLevel, k, nil), measured)
 	if release.Responds(o.Model(), o.ByLevel) {
 		r = r.FactorLast()
 	}

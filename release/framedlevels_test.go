@@ -59,7 +59,7 @@ func framedLevels(kind Kind, nb Neighbours, rng *rand.Rand) (r *Release, rows []
 		}
 		rows = append(rows, row)
 	}
-	r.TakeLevels("f", 2, own, z)
+	r.TakeLevels(NewLevels("f", 2, own), z)
 	return r, rows
 }
 

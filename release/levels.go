@@ -30,6 +30,9 @@ const MaxLevels = 50
 //
 // In a frame, which is of v alone, v is ũ, and all L counts have noise. So they have where n is not public: it is
 // then their sum, rounded.
+//
+// Several factors are one, whose levels are cells (schema.Cells), and indicators of these are the first covariates. A
+// model has columns of the factors in their place, of which Coding tells.
 type Levels struct {
 	Factor string      `json:"factor"`
 	Counts []float64   `json:"counts"`
@@ -37,6 +40,8 @@ type Levels struct {
 	Noise  *LevelNoise `json:"noise,omitzero"` // on counts and sums in a frame; nil: that on products
 
 	Products [][]float64 `json:"products,omitempty"` // a row a level, see WithinLevels; nil: they are over all rows
+
+	Coding [][]float64 `json:"-"` // ±1, what the first covariates are in each level; nil: each but the first has a dummy
 }
 
 // LevelNoise has the law of the noise on products, and scales of its own. Ball noise is that of a ball a
@@ -54,10 +59,14 @@ type Combination struct {
 	Rows   float64
 }
 
-// LevelsFirst returns the design with the columns of a factor first, and how many there are. It is
+// LevelsFirst returns the design with the columns of a factor first, of several the indicators of their cells, and how
+// many there are. It is
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
 // there is no intercept. Where the factor is the response, the last covariate takes its place.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
+	if factors := crossed(d, factor); factors != nil {
+		return cellsFirst(d, factor, factors)
+	}
 	if Responds(d, factor) {
 		d = responseFirst(d)
 	}
@@ -72,7 +81,7 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 	levels := max(2, len(levelsOf(d, factor)))
 	switch {
 	case len(own) == 0:
-		return nil, 0, fmt.Errorf("%q is no column of categories or truth values: a schema says so, by levels, the type boolean, or the type integer with bounds 0 and 1", factor)
+		return nil, 0, fmt.Errorf("%q is no column of categories or truth values: a schema says so, by levels, the type boolean, or the type integer with bounds 0 and 1; several columns have \":\" between them", factor)
 	case levels > MaxLevels:
 		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some", factor, levels, MaxLevels)
 	case !d.Intercept || len(own) != levels-1:
@@ -85,8 +94,11 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 
 // Dummies are how many columns the factor has; 0 where there is none.
 func (l *Levels) Dummies() int {
-	if l == nil {
+	switch {
+	case l == nil:
 		return 0
+	case l.Coding != nil:
+		return len(l.Coding[0])
 	}
 	return max(0, len(l.Sums)-1)
 }
@@ -148,30 +160,39 @@ func (c *Combination) Value(s []float64, n float64) float64 {
 	return v
 }
 
-// ByLevels makes Levels and Statistics of what has noise, in the order of Combinations.
-func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, Statistics) {
-	q := m - k
-	counts := len(measured) - (k+1)*q - Length(q) + q
-	l := &Levels{Factor: factor, Counts: slices.Clone(measured[:counts])}
-	rest := measured[counts:]
-	for range k + 1 {
-		l.Sums = append(l.Sums, slices.Clone(rest[:q]))
-		rest = rest[q:]
-	}
-	return l, StatisticsFromVector(m, l.statistics(m, float64(n), rest))
+// NewLevels are those of a factor of k dummies, for TakeLevels.
+func NewLevels(factor string, k int, noise *LevelNoise) *Levels {
+	return &Levels{Factor: factor, Sums: make([][]float64, k+1), Noise: noise}
 }
 
-// TakeLevels takes what has noise, in the order of Combinations, of a factor of k dummies, and all that follows from it:
+// ByLevels makes Levels and Statistics of what has noise, in the order of Combinations.
+func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, Statistics) {
+	l, products := NewLevels(factor, k, nil).filled(m-k, measured)
+	return l, StatisticsFromVector(m, l.statistics(m, float64(n), products))
+}
+
+// filled are levels like l of what has noise, in the order of Combinations, of q columns, and products.
+func (l *Levels) filled(q int, measured []float64) (out *Levels, products []float64) {
+	counts := len(measured) - len(l.Sums)*q - Length(q) + q
+	out = &Levels{Factor: l.Factor, Counts: slices.Clone(measured[:counts]), Noise: l.Noise, Coding: l.Coding}
+	rest := measured[counts:]
+	for range l.Sums {
+		out.Sums = append(out.Sums, slices.Clone(rest[:q]))
+		rest = rest[q:]
+	}
+	return out, rest
+}
+
+// TakeLevels takes what has noise, in the order of Combinations, by levels like these, and all that follows from it:
 // where n is not public, it does, too.
-func (r *Release) TakeLevels(factor string, k int, noise *LevelNoise, measured []float64) {
-	by := func() {
-		r.Levels, r.Statistics = ByLevels(factor, r.Dim(), k, r.N, measured)
-		r.Levels.Noise = noise
-	}
-	if by(); r.Neighbours() == AddRemove {
+func (r *Release) TakeLevels(like *Levels, measured []float64) {
+	var products []float64
+	m := r.Dim()
+	r.Levels, products = like.filled(m-like.Dummies(), measured)
+	if r.Neighbours() == AddRemove {
 		r.N, r.NNoise = r.sumOfCounts()
-		by()
 	}
+	r.Statistics = StatisticsFromVector(m, r.Levels.statistics(m, float64(r.N), products))
 }
 
 // sumOfCounts is n where that is not public, and the scale of noise, of Laplace's law beside a ball, that has its standard
@@ -190,6 +211,9 @@ func (r *Release) sumOfCounts() (n int64, noise float64) {
 
 // statistics are all that follow, of products of columns behind the dummies.
 func (l *Levels) statistics(m int, n float64, products []float64) []float64 {
+	if l.Coding != nil {
+		return l.coded(m, n, products)
+	}
 	k, s := l.Dummies(), make([]float64, Length(m))
 	counts := l.Counts[len(l.Counts)-k:]
 	for i, count := range counts {
@@ -261,6 +285,11 @@ func (r *Release) LevelNames() []string {
 }
 
 func levelsOf(d *schema.Design, factor string) []string {
+	if factors := crossed(d, factor); factors != nil {
+		if cells, err := d.Cells(factors); err == nil {
+			return cells.Names
+		}
+	}
 	for _, f := range d.Factors {
 		if f.Name == factor {
 			return f.Levels
@@ -297,12 +326,12 @@ func (r *Release) levelSD() []float64 {
 	for i := range z {
 		clear(z)
 		z[i] = sd[i] / r.Noise.SD()
-		l, _ := ByLevels("", m, k, 0, z)
+		l, products := r.Levels.filled(m-k, z)
 		n := 0.0
 		if r.Neighbours() == AddRemove && i < len(l.Counts) {
 			n = z[i]
 		}
-		for e, v := range r.scaled(l.statistics(m, n, z[len(z)-len(r.products()):]), n) {
+		for e, v := range r.scaled(l.statistics(m, n, products), n) {
 			square[e] += v * v
 		}
 	}

@@ -29,7 +29,7 @@ func byLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	for i := range 3 + 3*3 + 6 {
 		z = append(z, float64(i*i%17)+0.25)
 	}
-	r.TakeLevels("f", 2, nil, z)
+	r.TakeLevels(release.NewLevels("f", 2, nil), z)
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -32,14 +32,18 @@ func (r *Release) validateLevels() error {
 		first.Schema, r = *responseFirst(&r.Schema), &first
 	}
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
-	own, q, counts := error(nil), r.Dim()-k, LevelCounts(k, r.Neighbours())
+	levels := k + 1
+	if l.Coding != nil {
+		d, k = &r.Schema, l.Dummies()
+	}
+	own, q, counts := error(nil), r.Dim()-k, LevelCounts(levels-1, r.Neighbours())
 	if l.PerLevel() && err == nil {
 		var at []int
 		at, _, own = WithinLevels(d, l.Factor, k)
 		q = len(at)
 	}
 	if r.Frame != nil {
-		counts = k + 1
+		counts = levels
 	}
 	switch {
 	case err != nil:
@@ -50,11 +54,11 @@ func (r *Release) validateLevels() error {
 		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
 	case len(l.Counts) != counts:
 		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", counts, len(l.Counts))))
-	case len(l.Sums) != k+1:
-		return within("levels", within("sums", fmt.Errorf("must have %d rows, one for each level, not %d", k+1, len(l.Sums))))
+	case len(l.Sums) != levels:
+		return within("levels", within("sums", fmt.Errorf("must have %d rows, one for each level, not %d", levels, len(l.Sums))))
 	}
 	for i, c := range d.Covariates[:k] {
-		if c.Factor != "" && c.Level != levelsOf(d, l.Factor)[i+1] {
+		if l.Coding == nil && c.Factor != "" && c.Level != levelsOf(d, l.Factor)[i+1] {
 			return within("schema", within("covariates", fmt.Errorf("the columns of %q must be in the order of its levels", l.Factor)))
 		}
 	}

@@ -107,6 +107,9 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 // from a release with an intercept whose columns are not centred at 0; as a
 // covariate the response whose Σy² is withheld.
 func (r *Release) Select(formula string) (*Release, error) {
+	if cells := r.cells(); cells != nil {
+		return r.selectCells(cells, formula)
+	}
 	design, err := r.selectDesign(formula)
 	if err != nil {
 		return nil, err

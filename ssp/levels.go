@@ -67,7 +67,7 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if pr.Neighbours == release.ReplaceOne {
 		r.N = s.N
 	}
-	r.TakeLevels(factor, k, nil, toScaled(z, 2*LatticeBits))
+	r.TakeLevels(release.NewLevels(factor, k, nil), toScaled(z, 2*LatticeBits))
 	return valid(ctx, r)
 }
 

@@ -8,10 +8,13 @@
 //	go run ./bench/families -trials 500 -n 10000
 //	go run ./bench/families -looks
 //	go run ./bench/families -levels
+//	go run ./bench/families -cells
 //	go run ./bench/families -looks -custodians 2
 //
 // With -looks sums are by the levels of the response, and of as many looks as dpreg takes. With -levels they are by those
-// of a factor of 60, 30 and 10 % of the rows, within which a covariate is normal. With -custodians tables alone are drawn from,
+// of a factor of 60, 30 and 10 % of the rows, within which a covariate is normal. With -cells they are by those of all
+// covariates, categories alone: of the Titanic's persons and Berkeley's applicants, and of such whose response is drawn anew
+// with maximum likelihood's probabilities. With -custodians tables alone are drawn from,
 // census's married among them, and each of so many releases its part of the rows. In parentheses stands
 // the root mean square of what posterior means are off by, in sds of η a sd of x.
 //
@@ -56,12 +59,16 @@ func main() {
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
 	looks := flag.Bool("looks", false, "sums by the levels of the response, of several looks")
 	levels := flag.Bool("levels", false, "sums by the levels of a factor, of rows that have one")
+	cells := flag.Bool("cells", false, "sums by the levels of all covariates, of tables of categories")
 	custodians := flag.Int("custodians", 1, "releases that the rows of tables are parted to")
 	flag.Parse()
 	all, err := []population(nil), error(nil)
-	if *custodians > 1 {
+	switch {
+	case *custodians > 1:
 		all, err = tables(*custodians, *looks)
-	} else {
+	case *cells:
+		all, err = categories(*looks)
+	default:
 		all, err = populations(model.Family(*family), *looks, *levels)
 	}
 	if err == nil {
@@ -157,7 +164,7 @@ type population struct {
 	judged       int       // the first slopes
 	looks        bool
 	custodians   int
-	levels       []string // of the factor whose dummies the first covariates are
+	factors      []schema.Factor // whose dummies the first covariates are
 	draw         func(row []float64, rng *rand.Rand)
 }
 
@@ -199,18 +206,20 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 	for j := range m - 1 {
 		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
 	}
-	if p.levels != nil {
-		d.Factors = []schema.Factor{{Name: "f", Levels: p.levels}}
-		for j, level := range p.levels[1:] {
-			d.Covariates[j].Name, d.Covariates[j].Factor, d.Covariates[j].Level = "f"+level, "f", level
-		}
+	d.Factors = p.factors
+	for j, c := range dummies(p.factors) {
+		d.Covariates[j].Name, d.Covariates[j].Factor, d.Covariates[j].Level = c.Factor+c.Level, c.Factor, c.Level
 	}
 	o := custody.Order{Design: &d, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
 	if p.looks {
 		d.Response.Type, o.ByLevel, o.Steps = "boolean", "y", custody.AutoSteps
 	}
-	if p.levels != nil {
-		o.ByLevel = "f"
+	var by []string
+	for _, f := range p.factors {
+		by = append(by, f.Name)
+	}
+	if by != nil && !p.looks {
+		o.ByLevel = strings.Join(by, ":")
 	}
 	frame, rows, row := d.Frame(), []float64(nil), make([]float64, m)
 	for range n {
@@ -220,7 +229,21 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 		}
 	}
 	o.Rows, o.Entropy = custody.Scaled{Name: "rows", Rows: rows}, mechanisms.Simulated(rng)
-	return custody.Publish(ctx, o)
+	r, err := custody.Publish(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Select("")
+}
+
+// dummies are the factors' columns.
+func dummies(factors []schema.Factor) (all []schema.Column) {
+	for _, f := range factors {
+		for _, level := range f.Levels[1:] {
+			all = append(all, schema.Column{Factor: f.Name, Level: level})
+		}
+	}
+	return all
 }
 
 // law is one of a covariate of mean 0 and sd 1 within bounds.
@@ -273,7 +296,7 @@ func byLevels(of model.Family, sd float64) population {
 	}
 	b := sd / math.Sqrt(square-mean*mean)
 	p := laws[0].at(of, b, -b, b)
-	p.name, p.sd, p.levels = "by levels", sd, []string{"a", "b", "c"}
+	p.name, p.sd, p.factors = "by levels", sd, []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}
 	for l, share := range shares[1:] {
 		p.lower[l], p.upper[l], p.sds[l] = 0, 1, math.Sqrt(share*(1-share))
 	}
@@ -304,8 +327,7 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 	}
 	last := len(columns) - 1
 	d.Covariates, d.Response = d.Covariates[:last], d.Covariates[last]
-	frame, data := d.Frame(), &vi.Rows{P: len(columns)}
-	var rows [][]float64
+	frame, rows := d.Frame(), [][]float64(nil)
 	for row, err := range (table.Options{}).Rows(source, &d) {
 		if err != nil {
 			return p, err
@@ -314,14 +336,26 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 		for j, v := range row {
 			row[j] = frame.Centre[j] + frame.Half[j]*v
 		}
-		rows, data.X, data.Y = append(rows, row), append(append(data.X, 1), row[:last]...), append(data.Y, row[last])
+		rows = append(rows, row)
+	}
+	p, _, err = newRows(rows)
+	p.name, p.lower, p.upper = path, lower, upper
+	return p, err
+}
+
+// newRows is the population of rows, and η of each.
+func newRows(rows [][]float64) (p population, eta []float64, err error) {
+	last := len(rows[0]) - 1
+	data := &vi.Rows{P: last + 1}
+	for _, row := range rows {
+		data.X, data.Y = append(append(data.X, 1), row[:last]...), append(data.Y, row[last])
 	}
 	mode, err := calibration.FindMode(model.Binomial, 1, data, 0)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
-	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: mode.Theta[1:], judged: last, draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
-	eta := make([]float64, len(rows))
+	p = population{family: model.Binomial, lower: make([]float64, last+1), upper: slices.Repeat([]float64{1}, last+1), slopes: mode.Theta[1:], judged: last, draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
+	eta = make([]float64, len(rows))
 	for j, b := range p.slopes {
 		column := make([]float64, len(rows))
 		for i, row := range rows {
@@ -331,5 +365,6 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 		p.sds = append(p.sds, stat.StdDev(column, nil))
 	}
 	p.sd = stat.PopStdDev(eta, nil)
-	return p, nil
+	floats.AddConst(mode.Theta[0], eta)
+	return p, eta, nil
 }

@@ -27,6 +27,10 @@ type evidence struct {
 func evidenceOf(o *custody.Settled, made []*release.Release) (*evidence, error) {
 	var custodians []dpreg.Custodian
 	for i, r := range made {
+		r, err := o.Answer(r)
+		if err != nil {
+			return nil, err
+		}
 		custodians = append(custodians, dpreg.Custodian{Name: o.PathOf(i + 1), Release: r})
 	}
 	custodians, design, err := dpreg.Join(custodians)

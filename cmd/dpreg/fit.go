@@ -41,12 +41,12 @@ func runFit(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := family.Check(order.Model()); err != nil {
+	if err := family.Check(order.Inferred()); err != nil {
 		return usage(err)
 	}
 	// Whatever inference would refuse is refused before ε is spent.
 	keep := inputs{data, order.Path, sidecar(data), f.schema, order.Ledger}
-	o, err := f.options(order.Model(), "", keep)
+	o, err := f.options(order.Inferred(), "", keep)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,11 @@ func runFit(f *flags, args []string) error {
 			n = manyRows
 		}
 		parts := int64(max(1, order.Split))
-		alike := slices.Repeat(dpreg.One(plan.StandIn(n/parts, order, family)), int(parts))
-		if err := dpreg.Can(alike, o); err != nil {
+		alike, err := order.Answer(plan.StandIn(n/parts, order, family))
+		if err != nil {
+			return usage(err)
+		}
+		if err := dpreg.Can(slices.Repeat(dpreg.One(alike), int(parts)), o); err != nil {
 			return usage(err)
 		}
 		f.foretell(order, rows)
@@ -86,7 +89,7 @@ func runFit(f *flags, args []string) error {
 	if err != nil && f.ctx().Err() != nil {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
-	if err == nil && f.format == "table" && family == model.Normal {
+	if err == nil && f.format == "table" && family == model.Normal && order.Inferred() == order.Model() {
 		f.note("next, at no further cost: dpreg infer %s --formula %s", whereOf(order), files.Quoted(another(&made[0].Schema, made[0].Levels.Dummies())))
 	}
 	return err

@@ -174,6 +174,9 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		}
 	}
 	o.Rows = d.rowsOf()
+	if d.cmd.Name() == "fit" {
+		d.takeCells(&o)
+	}
 	d.keepResponse(&o)
 	return custody.Settle(o)
 }
@@ -187,6 +190,26 @@ func (f *flags) signer() (*signature.Key, error) {
 	return &key, usage(within("--sign", err))
 }
 
+// takeCells orders sums by the levels of all covariates where these are categories alone, and nothing else was asked for.
+func (d *dataset) takeCells(o *custody.Order) {
+	by := *o
+	if by.ByLevel, by.Say = o.Design.Categorical(), nil; o.ByLevel != "" || by.ByLevel == "" || d.looks != "auto" {
+		return
+	}
+	if o.Design.Response.Binary() {
+		by.Steps = 1
+	}
+	settled, err := custody.Settle(by)
+	if err != nil {
+		return
+	}
+	if formers, _ := settled.Formers(); len(formers) > 0 && !d.spendAgain && settled.Differs(formers[0]) != nil {
+		return // a former release may tell what is asked
+	}
+	o.ByLevel, o.Steps = by.ByLevel, by.Steps
+	d.note("the covariates are categories alone: sums are by their levels (--by-level %s)", files.Quoted(by.ByLevel))
+}
+
 // keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.
 func (f *flags) keepsResponse(d *schema.Design) bool {
 	return f.family != "" && f.looks == "auto" && f.byLevel == "" && d.Response.Binary()
@@ -198,7 +221,7 @@ func (d *dataset) keepResponse(o *custody.Order) {
 	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Binary() {
 		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.FactorName()))
 	}
-	if d.family == "" || d.looks != "auto" || release.Responds(o.Design, o.ByLevel) {
+	if d.family == "" || d.looks != "auto" || o.Steps == 1 || release.Responds(o.Design, o.ByLevel) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "

@@ -76,7 +76,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		site, linked := joint.Sites[0], joint.Family != model.Normal
 		switch byLevel := leveled(joint); {
-		case len(joint.Sites) > 1 || site.PerLevel() || byLevel && linked:
+		case len(joint.Sites) > 1 || site.PerLevel() || byLevel && (linked || site.Shape.Coding != nil):
 			return newJointKernel(joint, rng)
 		case byLevel:
 			return newKernel(newByLevel(site, joint.Prior), rng)

@@ -74,7 +74,9 @@ func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
 // drawOverall draws mean and covariance of the covariates over all levels, given those within them, of shares that are
 // Dirichlet's given the counts:
 //
-//	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_lx = 2π_l(μ_l − μ),   T_ll = 4π_l(1 − π_l), T_lh = −4π_lπ_h.
+//	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_cx = 2Σ_(c)π_l(μ_l − μ),   T_ch = 4(π_ch − π_cπ_h),
+//
+// Σ_(c) over the levels that column c has, π_ch the share of rows that both have.
 func (f *levelSums) drawOverall(rng *rand.Rand) {
 	share, sum := f.share, 0.0
 	for l, c := range f.counts {
@@ -88,17 +90,34 @@ func (f *levelSums) drawOverall(rng *rand.Rand) {
 		addScaled(mean[f.k:], share[l], f.law.mu[l])
 	}
 	for c := range f.k {
-		own := share[c+1]
-		mean[c] = 2*own - 1
-		for h := range c {
-			tau[c*p+h] = -4 * own * share[h+1]
+		for h := range c + 1 { // the share of rows of both
+			tau[c*p+h] = 0
+			for l, s := range share {
+				if f.obs.Shape.Has(l, c) && f.obs.Shape.Has(l, h) {
+					tau[c*p+h] += s
+				}
+			}
 		}
-		tau[c*p+c] = 4 * own * (1 - own)
+		mean[c] = tau[c*p+c]
+	}
+	for c := range f.k {
+		for h := range c {
+			tau[c*p+h] = 4*tau[c*p+h] - 4*mean[c]*mean[h]
+		}
+		tau[c*p+c] = 4 * mean[c] * (1 - mean[c])
+	}
+	for c := range f.k {
+		mean[c] = 2*mean[c] - 1
 	}
 	for j := range f.q {
 		at := (f.k + j) * p
 		for c := range f.k {
-			tau[at+c] = 2 * share[c+1] * (f.law.mu[c+1][j] - mean[f.k+j])
+			tau[at+c] = 0
+			for l, s := range share {
+				if f.obs.Shape.Has(l, c) {
+					tau[at+c] += 2 * s * (f.law.mu[l][j] - mean[f.k+j])
+				}
+			}
 		}
 		for i := range j + 1 {
 			v := f.tau[j*f.q+i]
@@ -111,6 +130,12 @@ func (f *levelSums) drawOverall(rng *rand.Rand) {
 	for i := range p {
 		for j := range i {
 			tau[j*p+i] = tau[i*p+j]
+		}
+	}
+	if len(f.params.Cells) > 0 {
+		means := f.params.Cells[copy(f.params.Cells, share):]
+		for l, mu := range f.law.mu {
+			copy(means[l*f.q:], mu)
 		}
 	}
 }

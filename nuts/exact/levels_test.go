@@ -196,34 +196,14 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 
 // overall writes mean and covariance of dummies of ±1 and covariates.
 func overall(x *model.Params, share []float64, mu [][]float64, within []float64, k, q int) {
-	p := k + q
-	column := func(l, j int) float64 { // mean of column j in level l
-		switch {
-		case j >= k:
-			return mu[l][j-k]
-		case j == l-1:
-			return 1
+	columns := make([][]float64, len(share))
+	for l := range columns {
+		for c := range k {
+			columns[l] = append(columns[l], map[bool]float64{false: -1, true: 1}[c == l-1])
 		}
-		return -1
+		columns[l] = append(columns[l], mu[l]...)
 	}
-	for j := range p {
-		x.MuX[j] = 0
-		for l, s := range share {
-			x.MuX[j] += s * column(l, j)
-		}
-	}
-	for i := range p {
-		for j := range p {
-			v := 0.0
-			if i >= k && j >= k {
-				v = within[(i-k)*q+j-k]
-			}
-			for l, s := range share {
-				v += s * (column(l, i) - x.MuX[i]) * (column(l, j) - x.MuX[j])
-			}
-			x.Tau[i*p+j] = v
-		}
-	}
+	overallOf(x, share, columns, within, k, q)
 }
 
 func TestLevelsGradient(t *testing.T) {

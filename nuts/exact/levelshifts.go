@@ -71,7 +71,7 @@ func (s *levelShifts) length(l int, by float64) float64 {
 	by /= s.counts[l]
 	rest := by*b[q]*v[q] + c[q] - theta[0]
 	for i, t := range theta[1 : 1+s.k] {
-		if rest += t; i == l-1 {
+		if rest += t; s.obs.Shape.Has(l, i) {
 			rest -= 2 * t
 		}
 	}

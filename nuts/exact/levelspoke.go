@@ -10,7 +10,7 @@ import (
 
 // levelSpoke is what spoke is, of sums by levels. Counts, whole, sum to n and are uniform a priori, and the levels'
 // means μ_l and T from the prior, for each custodian anew: of levels as of x, custodians share the prior alone. With
-// F_x and D_x (levelSums), and η_l = θ₀ + Σ_c u_cθ_c of the dummies of level l, Bartlett has
+// F_x and D_x (levelSums), and η_l = θ₀ + Σ_c u_cθ_c of the factor's columns u_c = ±1 in level l, Bartlett has
 //
 //	F_yl = M_l + σe_l,   M_l = √n_l η_l + βᵀF_xl,   D_y = βᵀD_x + σA,   A_j = ε_j/√n,  A_yy = χ/√n,   χ² ~ χ²_{n−L−q},
 //
@@ -37,13 +37,13 @@ type levelSpoke struct {
 
 func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *levelSpoke {
 	c := newCustodian(t, j, hub)
-	k := c.Told.Dummies
+	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	q := t.Shape.P - k
-	vec := func() []float64 { return make([]float64, k+1) }
+	vec := func() []float64 { return make([]float64, levels) }
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
 		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), drawn: t.Shared}
 	if t.Family != model.Normal {
-		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, k+1)
+		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, levels)
 		s.family.least = least
 	}
 	return s
@@ -99,9 +99,13 @@ func (s *levelSpoke) takeEta() {
 	for _, c := range s.theta[1 : 1+s.k] {
 		first -= c
 	}
-	s.eta[0] = first
-	for l, c := range s.theta[1 : 1+s.k] {
-		s.eta[1+l] = first + 2*c
+	for l := range s.eta {
+		s.eta[l] = first
+		for c, theta := range s.theta[1 : 1+s.k] {
+			if s.obs.Shape.Has(l, c) {
+				s.eta[l] += 2 * theta
+			}
+		}
 	}
 }
 
@@ -270,8 +274,10 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	for l, g := range s.byM {
 		over := s.over(l)
 		byEta += over * g
-		if l > 0 {
-			s.gTheta[l] = 2 * over * g
+		for c := range s.k {
+			if s.obs.Shape.Has(l, c) {
+				s.gTheta[1+c] += 2 * over * g
+			}
 		}
 		for j, beta := range beta {
 			byBeta[j] += g * seen.sums[l*d+j]

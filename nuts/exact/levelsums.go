@@ -13,7 +13,7 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// levelSums are the statistics of n rows by the L = k + 1 levels of a factor, of q covariates beside its dummies, in
+// levelSums are the statistics of n rows by the L levels of a factor, of q covariates beside its k columns, in
 // coordinates. A Gram matrix of (1, dummies) that is known, n_1 … n_L, leaves orthonormal sums F_l = Σ_(l)v/√n_l of
 // v = (x, y), d = q + 1 columns, and what they leave of the scatter, nDDᵀ, and nothing of dummies is taken for
 // normal. Coordinates are of D as columns has them; of F
@@ -116,7 +116,7 @@ func withinPrior(prior *model.Prior, columns []int) *model.Prior {
 func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsAt, free, others int) *levelSums {
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
-	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
+	q, d, n, levels := m-1-k, m-k, rowsTold(obs), obs.Shape.Levels(k)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
 		sums: vec(d * levels), law: newLevelLaw(part, levels), scales: newFreeScales(part), params: model.NewParams(obs.Shape),

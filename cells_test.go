@@ -1,0 +1,100 @@
+package dpreg_test
+
+import (
+	"context"
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// applicants are Berkeley's, of testdata/ucb.counts.csv, published by gender and department.
+func applicants(t *testing.T, epsilon float64) *release.Release {
+	t.Helper()
+	file, err := os.Open("testdata/ucb.counts.csv")
+	must.Do(t, err)
+	defer file.Close()
+	lines, err := csv.NewReader(file).ReadAll()
+	must.Do(t, err)
+	s := &schema.Schema{Columns: []schema.Column{{Name: "Gender", Type: "string", Levels: []string{"Male", "Female"}},
+		{Name: "Dept", Type: "string", Levels: []string{"A", "B", "C", "D", "E", "F"}}, {Name: "admitted", Type: "boolean", Upper: 1}}}
+	d, err := s.Design("admitted ~ Gender + Dept")
+	must.Do(t, err)
+	var rows []float64
+	for _, line := range lines[1:] {
+		row := []float64{-1, -1, -1, -1, -1, -1, -1}
+		for j, c := range d.Covariates {
+			if c.Level == line[0] || c.Level == line[1] {
+				row[j] = 1
+			}
+		}
+		if line[2] == "Admitted" {
+			row[6] = 1
+		}
+		count, err := strconv.Atoi(line[3])
+		must.Do(t, err)
+		for range count {
+			rows = append(rows, row...)
+		}
+	}
+	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d, ByLevel: d.Categorical(), Steps: 1,
+		Privacy: replaced(epsilon), Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(8, 1))), NoLedger: true})
+	must.Do(t, err)
+	r, err = r.Select("")
+	must.Do(t, err)
+	return r
+}
+
+// TestCellsAreMaximumLikelihood compares sums by cells of hardly any noise with R 4.2.2,
+//
+//	glm(I(Admit == "Admitted") ~ Gender + Dept, binomial, as.data.frame(UCBAdmissions), weights = Freq)
+func TestCellsAreMaximumLikelihood(t *testing.T) {
+	f, err := dpreg.Infer(context.Background(), dpreg.One(applicants(t, 1e4)), dpreg.Options{Family: model.Binomial,
+		Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(300, 1000), Seed: 1}})
+	must.Do(t, err)
+	for k, want := range [][2]float64{{0.5821, 0.0690}, {0.0999, 0.0808}, {-0.0434, 0.1098}, {-1.2626, 0.1066}, {-1.2946, 0.1058}, {-1.7393, 0.1261}, {-3.3065, 0.1700}} {
+		p := f.Summary(dpreg.Original, 0.95).Parameters[k]
+		if off := (p.Mean - want[0]) / want[1]; math.Abs(off) > 0.8 || math.Abs(p.SD/want[1]-1) > 0.2 {
+			t.Errorf("%s: %v ± %v, and R's glm %v ± %v", p.Name, p.Mean, p.SD, want[0], want[1])
+		}
+	}
+	for k, price := range f.PriceOfPrivacy() {
+		if math.Abs(price-1) > 0.15 {
+			t.Errorf("the price of coefficient %d is %v", k, price)
+		}
+	}
+}
+
+// TestCellsAreChecked: a check finds sums of cells that no rows of the model have, and takes those that they have.
+func TestCellsAreChecked(t *testing.T) {
+	r := applicants(t, 10)
+	p := func() float64 {
+		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
+		must.Do(t, err)
+		c, err := check.Fit(context.Background(), f, check.Options{})
+		must.Do(t, err)
+		return c.All.P
+	}
+	if all := p(); all < 0.02 { // women were admitted to department A more often than the model has it
+		t.Errorf("p = %v", all)
+	}
+	told := r.Measured()
+	told[len(told)-3] += 400 // admitted women in E, of whom 94 were
+	r.TakeLevels(r.Levels, told)
+	if all := p(); all > 0.02 {
+		t.Errorf("of sums that no rows have p = %v", all)
+	}
+}

@@ -1,0 +1,122 @@
+package custody_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+)
+
+// crossedOrder is that of sums by the cells of g and t.
+func crossedOrder(t *testing.T, formula string, last ...string) custody.Order {
+	t.Helper()
+	o := grouped(t, last...)
+	o.Design, o.ByLevel, o.Steps, o.Entropy = groupedDesign(t, formula), "g:t", 1, mechanisms.Simulated(rand.New(rand.NewPCG(1, 9)))
+	return o
+}
+
+// TestByCells: sums by the cells of two factors tell of a model of these, and of one with their products, what sums of its
+// columns are, from the file that is written.
+func TestByCells(t *testing.T) {
+	for _, formula := range []string{"y ~ x + g + t", "y ~ g * t + x", "x ~ t + g"} {
+		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
+			o := crossedOrder(t, formula, "d,1,1,1")
+			o.Privacy.Epsilon, o.Privacy.Neighbours, o.Path = 1e9, nb, filepath.Join(t.TempDir(), "r.json")
+			_, err := custody.Publish(context.Background(), o)
+			must.Do(t, err)
+			r, err := release.ReadFile(o.Path)
+			must.Do(t, err)
+			if n, k := len(r.Levels.Sums), len(r.Schema.Covariates); n != 8 || k < 7 || r.LevelNames()[5] != "b:true" {
+				t.Errorf("%s: %d levels, %d covariates, %q", formula, n, k, r.LevelNames())
+			}
+			got, err := r.Select(formula)
+			must.Do(t, err)
+			must.Do(t, got.Validate())
+			o.ByLevel, o.Path = "", ""
+			want, err := custody.Publish(context.Background(), o)
+			must.Do(t, err)
+			want = want.Arrange(&got.Schema)
+			v := want.Statistics.Vector()
+			for i, s := range got.Statistics.Vector() {
+				if math.Abs(s-v[i]) > 1e-4 {
+					t.Errorf("%s %s: statistic %d of %v is %v, and of rows %v", nb, formula, i, got.Schema.Formula(), s, v[i])
+				}
+			}
+		}
+	}
+}
+
+// TestByCellsAttacked: through the path of users, neighbours that are farthest apart lose ε: as many times as rows differ in
+// sums over the mean size of the noise, and no less.
+func TestByCellsAttacked(t *testing.T) {
+	trials := testsize.Of(100, 3000)
+	for nb, last := range map[release.Neighbours][]string{release.ReplaceOne: {"a,0,1,1", "d,1,1,-1"}, release.AddRemove: {"a,0,1,1", ""}} {
+		var truths [2][]float64
+		for i, row := range last {
+			o := crossedOrder(t, "y ~ x + g + t", row)
+			o.Privacy.Neighbours, o.Privacy.Epsilon = nb, 1e9
+			r, err := custody.Publish(context.Background(), o)
+			must.Do(t, err)
+			truths[i] = r.Measured()
+		}
+		o := crossedOrder(t, "y ~ x + g + t", last[0])
+		o.Privacy.Neighbours = nb
+		off, loss := 0.0, 0.0
+		for range trials {
+			r, err := custody.Publish(context.Background(), o)
+			must.Do(t, err)
+			for j, z := range r.Measured() {
+				off += math.Abs(z-truths[0][j]) / float64(trials*len(truths[0]))
+			}
+		}
+		for j, s := range truths[0] {
+			loss += math.Abs(s-truths[1][j]) / off
+		}
+		if math.Abs(loss-1) > 0.06 {
+			t.Errorf("%s: the privacy loss is %v, and ε 1", nb, loss)
+		}
+	}
+}
+
+// TestByCellsInSteps: of several looks the last is by cells.
+func TestByCellsInSteps(t *testing.T) {
+	o := crossedOrder(t, "y ~ x + g + t")
+	o.Steps, o.Privacy.Epsilon = 3, 100
+	r, err := custody.Publish(context.Background(), o)
+	must.Do(t, err)
+	if r, err = r.Select("y ~ t + g + x"); err != nil || len(r.Levels.Coding) != 8 || len(r.Looks()) != 3 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	must.Do(t, r.Validate())
+}
+
+func TestByCellsRefuses(t *testing.T) {
+	for _, c := range []struct {
+		formula, by, want string
+		change            func(*custody.Order)
+	}{
+		{"y ~ x + g", "g:t", `"t" is no column of categories`, nil},
+		{"y ~ x + g + t", "g:x", `"x" is no column of categories`, nil},
+		{"y ~ x + g + t", "g:g", "stands twice", nil},
+		{"t ~ x + g", "g:t", `"t" is no column of categories`, nil},
+		{"y ~ x + g + t", "g,t", `several columns have ":" between them`, nil},
+		{"y ~ x + g + t", "g:t", "--per-level is of one factor", func(o *custody.Order) { o.PerLevel = true }},
+		{"y ~ x + g + t", "g:t", "--with-moments", func(o *custody.Order) { o.WithMoments = true }},
+	} {
+		o := crossedOrder(t, c.formula)
+		if o.ByLevel = c.by; c.change != nil {
+			c.change(&o)
+		}
+		if _, err := custody.Publish(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s by %s: %v, not %q", c.formula, c.by, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// crossed are the factors that levels are of, nil where they are of one.
+func crossed(d *schema.Design, factor string) []string {
+	for _, c := range d.Columns() {
+		if c.FactorName() == factor {
+			return nil
+		}
+	}
+	return schema.Crossed(factor)
+}
+
+// cells are those of several factors by whose levels sums are, nil where there are none.
+func (r *Release) cells() *schema.Cells {
+	if r.Levels == nil {
+		return nil
+	}
+	factors := crossed(&r.Schema, r.Levels.Factor)
+	if factors == nil {
+		return nil
+	}
+	cells, _ := r.Schema.Cells(factors) // of a schema that was checked
+	return cells
+}
+
+func cellsFirst(d *schema.Design, factor string, factors []string) (*schema.Design, int, error) {
+	cells, err := d.Cells(factors)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch n := len(cells.Names); {
+	case n > MaxLevels:
+		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some, or name fewer columns", factor, n, MaxLevels)
+	case !d.Intercept:
+		return nil, 0, fmt.Errorf("sums by the levels of %q need a model with an intercept", factor)
+	}
+	return cells.Indicated(d), len(cells.Names) - 1, nil
+}
+
+// OfCells is the design of a model of a release of sums by the levels of several factors, in the order of its columns; nil
+// where they are of one. The design of the release is that of LevelsFirst.
+func OfCells(d *schema.Design, factor, formula string) (*schema.Design, error) {
+	factors := crossed(d, factor)
+	if factors == nil {
+		return nil, nil
+	}
+	cells, err := d.Cells(factors)
+	if err != nil {
+		return nil, err
+	}
+	design, _, err := cells.Select(d, formula)
+	return design, err
+}
+
+// Indicate makes rows of the columns of LevelsFirst of rows of d's, of several factors, in scaled units.
+func Indicate(d *schema.Design, factor string, rows []float64) ([]float64, error) {
+	cells, err := d.Cells(crossed(d, factor))
+	if err != nil {
+		return nil, err
+	}
+	return cells.Indicate(d, rows)
+}
+
+// selectCells is Select of a release of sums by the cells of several factors.
+func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, error) {
+	refused := func(err error) error {
+		return fmt.Errorf("formula %q: this release has its sums by the levels of %s: %w", formula, r.Levels.Factor, err)
+	}
+	design, coding, err := cells.Select(&r.Schema, formula)
+	if err != nil {
+		return nil, refused(err)
+	}
+	k, have := r.Levels.Dummies(), r.Schema.Columns()
+	wanted, at := r.Schema, upTo(k)
+	wanted.Response = design.Response
+	wanted.Covariates = slices.Concat(have[:k], design.Covariates[len(coding[0]):])
+	for _, w := range wanted.Columns()[k:] {
+		at = append(at, slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name }))
+	}
+	levels, err := r.pickLevels(&wanted, at)
+	if err != nil {
+		return nil, refused(err)
+	}
+	out := r.take(&wanted, at)
+	if out.Frame == nil {
+		out.Levels = levels
+	}
+	products := out.products()
+	for _, row := range coding {
+		for i, v := range row {
+			row[i] = 2*v - 1
+		}
+	}
+	out.Levels.Coding, out.Schema = coding, *design
+	out.Statistics = StatisticsFromVector(out.Dim(), out.Levels.coded(out.Dim(), float64(r.N), products))
+	return out, nil
+}
+
+// coded are statistics as Levels has them, of products of columns behind those of Coding. Where n is public, counts are
+// those of CountsOf.
+func (l *Levels) coded(m int, n float64, products []float64) []float64 {
+	k, s := l.Dummies(), make([]float64, Length(m))
+	for level, count := range l.CountsOf(n) {
+		own := l.Coding[level]
+		for i, u := range own {
+			s[i] += u * count
+			for h := i; h < k; h++ {
+				s[Index(m, i, h)] += u * own[h] * count
+			}
+			for j, v := range l.Sums[level] {
+				s[Index(m, i, k+j)] += u * v
+			}
+		}
+		for j, v := range l.Sums[level] {
+			s[k+j] += v
+		}
+	}
+	copy(s[Index(m, k, k):], products)
+	return s
+}
