@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9457     17856 -47823 24270 1.001     1690     1209  0.999
-	// educ            4479      1751   1075  8222 1.001     1691     1091  0.999
-	// sigma          49258     12737  15871 69472 1.002     1920     1713  0.949
+	// (Intercept)    -9271     17788 -48300 24804 1.001     1250     1057  0.999
+	// educ            4461      1748   1169  8260 1.001     1273     1082  0.999
+	// sigma          49104     12862  13372 69677 1.003     1276     1242  0.950
 	//
-	// 4 chains of 700 draws: R-hat at most 1.003, of the intercept in scaled units;
-	//   ESS at least 1091, of educ.
+	// 4 chains of 500 draws: R-hat at most 1.003, of sigma2; ESS at least 1057, of
+	//   (Intercept).
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.68, educ 3.78.
+	//   3.69, educ 3.79.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

@@ -24,11 +24,6 @@ func (s Shape) span(i, n int) (from, to int) {
 // MulABtLower writes the lower triangle of A Bᵀ, of n×n matrices of these shapes, into that of
 // dst, over no more terms than have numbers.
 func MulABtLower(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int) {
-	mulABt(dst, a, aShape, b, bShape, n, Lower)
-}
-
-// mulABt writes so much of A Bᵀ as a matrix of a shape has.
-func mulABt(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int, shape Shape) {
 	if n == 1 {
 		dst[0] = a[0] * b[0]
 		return
@@ -36,9 +31,7 @@ func mulABt(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int, sh
 	i := 0
 	for ; i+1 < n; i += 2 {
 		first, last := aShape.span(i, n)
-		_, end := shape.span(i, n)
-		j := 0
-		for ; j+1 < end; j += 2 {
+		for j := 0; j <= i; j += 2 {
 			from, to := bShape.span(j, n)
 			from, to = max(from, first), max(min(to, last), from, first)
 			a0, a1 := a[i*n+from:i*n+to], a[(i+1)*n+from:(i+1)*n+to]
@@ -54,15 +47,9 @@ func mulABt(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int, sh
 			}
 			d := dst[i*n+j : i*n+j+n+2]
 			d[0], d[n], d[n+1] = s00, s10, s11
-			if shape != Lower || j < i {
+			if j < i {
 				d[1] = s01
 			}
-		}
-		if j < end {
-			d := dst[i*n+j:]
-			from, _ := bShape.span(j, n)
-			from = max(from, first)
-			d[0], d[n] = dot1x2(b[j*n+from:], a[i*n+from:], n, max(last-from, 0))
 		}
 	}
 	if i < n {
@@ -70,7 +57,7 @@ func mulABt(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int, sh
 	}
 }
 
-// lastRow is mulABt of the last of an odd number of rows.
+// lastRow is MulABtLower of the last of an odd number of rows.
 func lastRow(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int) {
 	first, _ := aShape.span(n-1, n)
 	j := 0
@@ -95,15 +82,6 @@ func TransposeTo(dst, a []float64, n int) {
 			at += n
 		}
 	}
-}
-
-// HalfCongruence takes S, symmetric and n×n, of which the lower triangle is given, to ½L⁻ᵀSL⁻¹.
-// inverse and product are n×n scratch.
-func HalfCongruence(s, l []float64, n int, inverse, product []float64) {
-	Symmetrise(s, n)
-	InvertTransposed(inverse, l, n)
-	mulABt(product, inverse, Upper, s, Full, n, Full)
-	HalfProduct(s, inverse, product, n)
 }
 
 // HalfProduct writes ½PUᵀ, symmetric, into dst, given P and an upper triangular U.
