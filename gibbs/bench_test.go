@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -104,9 +105,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 	}{{Exact, 20_000}, {Plain, 200_000}} {
 		for _, g := range modeltest.Goldens(b) {
 			obs, err := g.Problem.Single()
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, g.Problem.Prior, c.sweeps) })
 		}
 		for _, epsilon := range []float64{0.1, 1} {
@@ -122,9 +121,7 @@ func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
 		d, err := sampleAlone(obs, prior, kernel, plan)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		least := math.Inf(1)
 		for j := range d.Names {
 			x := d.Column(j)

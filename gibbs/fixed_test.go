@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -20,9 +21,7 @@ func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 	prior := model.DefaultPrior(s)
 	prior.X = l
 	law, err := (Method{Moments: Prior}).fixedLaw(&model.Observation{Shape: s}, prior)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return law
 }
 
@@ -67,9 +66,7 @@ func (l sampledX) Moments(p int) (*model.XMoments, error) {
 func noisyMoments(t testing.TB, p int, l model.XLaw, n, sd float64, rng *rand.Rand) *model.NoisyMoments {
 	t.Helper()
 	x, err := l.Moments(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	u := [][]int{make([]int, p)} // exponents of the monomials that M is of
 	for j := range p {
 		e := make([]int, p)
@@ -113,9 +110,7 @@ func TestGewekeFixed(t *testing.T) {
 		return func(t *testing.T) *model.FixedMoments {
 			m := noisyMoments(t, p, skewed, 500, 5, rand.New(rand.NewPCG(7, 1)))
 			law, err := (Method{Moments: Noisy}).fixedLaw(&model.Observation{Shape: model.Shape{P: p, Intercept: true}, Moments: m}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return law
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -23,9 +24,7 @@ func TestGoldens(t *testing.T) {
 			t.Parallel()
 			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: ess, Seed: 1}
 			d, err := Method{Moments: Update}.Sample(context.Background(), g.Problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			g.Compare(t, d, 0.05)
 			if worst, j := d.MinESS(0); worst < ess {
 				t.Errorf("%s: the effective sample size is %.0f", d.Names[j], worst)

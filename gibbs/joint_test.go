@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -52,13 +53,9 @@ func newJoint(t *testing.T, p int, n, b float64) *joint {
 		scale[j*p+j] = 8
 	}
 	nig, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 12, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	niw, err := conjugate.NewNIW(make([]float64, p), 2, scale, float64(p)+14)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &joint{shape: s, n: n, b: b, kind: release.Laplace, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -55,9 +56,7 @@ func sbc(t *testing.T, p, trials int, kind release.Kind, neighbours release.Neig
 		privacy.Delta = 1e-6
 	}
 	noise, err := ssp.Calibrate(p+1, privacy, kind, ssp.Exact)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	prior := newJoint(t, p, n, noise.Scale).prior
 	if neighbours == release.ReplaceOne {
 		prior = modeltest.TamePrior(model.Shape{P: p, Intercept: true})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -142,9 +143,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) us
 			continue
 		}
 		d, err := Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, sd := modeltest.Pooled(d.Column(1))
 		learned = append(learned, 1-sd*sd/variance[1])
 		if holds(d, truth) {
@@ -175,9 +174,7 @@ func TestTrueMomentsCover(t *testing.T) {
 			obs, _, truth := releasedMoments(t, p, 1000, 3, skewed, rng)
 			plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(i)}
 			d, err := Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if holds(d, truth) {
 				held++
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -42,9 +43,7 @@ var arColumns = Columns{Params: []string{"x", "steps"}, Info: []string{"lp__"}}
 func TestRowsHoldStateAndInfoOfTheSameStep(t *testing.T) {
 	plan := Plan{Chains: 3, Warmup: 7, Draws: 1234, Seed: 1}
 	d, err := Run(t.Context(), arColumns, startAR(0.5), keepLP, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if d.NumChains() != 3 || d.NumDraws() != 1234 || d.Warmup != 7 || !(d.Seconds > 0) || d.Warnings != nil {
 		t.Fatalf("%d chains of %d draws, warm-up %d, %v s, warnings %q", d.NumChains(), d.NumDraws(), d.Warmup, d.Seconds, d.Warnings)
 	}
@@ -63,9 +62,7 @@ func TestDrawsDependOnSeedAndChainOnly(t *testing.T) {
 		t.Helper()
 		plan := Plan{Chains: chains, Warmup: 10, ESS: 3000, Seed: seed, Workers: workers}
 		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.6), nil, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return d.Chains
 	}
 	want := draw(5, 1, 3)
@@ -108,9 +105,7 @@ func TestStopByESS(t *testing.T) {
 	for _, target := range []float64{100, 1000, 5000} {
 		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.8), nil,
 			Plan{Chains: 4, ESS: target, Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		n, before := d.NumDraws(), 0
 		for _, length := range lengths {
 			if length < n {
@@ -158,9 +153,7 @@ func TestRunGoesOnUntilMixed(t *testing.T) {
 			return d.NumDraws() >= c.mixed
 		}
 		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, c.plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if d.NumDraws() != c.want || expected != c.want || !slices.Equal(asked, c.asked) || len(d.Warnings) > 0 {
 			t.Errorf("mixed at %d: %d draws, %d expected, asked at %v, warnings %q; want %d, asked at %v", c.mixed, d.NumDraws(), expected, asked, d.Warnings, c.want, c.asked)
 		}
@@ -175,9 +168,7 @@ func TestESSOfAutoregression(t *testing.T) {
 	const rho = 0.8
 	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(rho), nil,
 		Plan{Chains: 8, Draws: 20000, Seed: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := 8 * 20000 * (1 - rho) / (1 + rho)
 	if got := posterior.Of(d.Column(0)).ESSMean(); math.Abs(got/want-1) > 0.1 {
 		t.Errorf("ESS is %.0f, theory has %.0f", got, want)
@@ -188,9 +179,7 @@ func TestLimitIsAWarning(t *testing.T) {
 	for limit, want := range map[int]int{300: 300, 1300: 1300} {
 		d, err := Run(t.Context(), arColumns, startAR(0.99), keepLP,
 			Plan{Chains: 2, ESS: 1e6, MaxDraws: limit, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if d.NumDraws() != want || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "limit of") {
 			t.Errorf("limit %d: %d draws, warnings %q", limit, d.NumDraws(), d.Warnings)
 		}
@@ -245,9 +234,7 @@ func TestProgressCountsAllSteps(t *testing.T) {
 	}
 	plan.Draws, plan.ESS = 0, 100
 	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ess, _ := d.MinESS(1)
 	if want := (Progress{Phase: Sampling, Done: 1560, Total: 1560, ESS: ess, Target: 100}); last != want {
 		t.Errorf("last report %+v, want %+v", last, want)
@@ -260,9 +247,7 @@ func TestTotalOfARunByESS(t *testing.T) {
 	var r *run[float64]
 	plan := Plan{Chains: 2, Warmup: 10, ESS: 300}
 	r = &run[float64]{columns: Columns{Params: []string{"x"}}, start: startX(0.9), plan: plan}
-	if err := r.sample(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.sample(t.Context()))
 	if kept := r.chains[0].kept; kept != 2800 || r.expected != 2800 && r.expected != 4000 {
 		t.Errorf("%d draws of each chain, expected %d; 300·19/2 is 2850", kept, r.expected)
 	}

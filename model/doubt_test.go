@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,21 +25,15 @@ type shape struct {
 func readShapes(t *testing.T) (all []shape) {
 	t.Helper()
 	file, err := os.Open("testdata/strong.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, row := range rows[1:] {
 		var v []float64
 		for _, cell := range row[1:] {
 			x, err := strconv.ParseFloat(cell, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			v = append(v, x)
 		}
 		all = append(all, shape{row[0], v[1], mat.NewSymDense(3, []float64{v[2], v[3], v[4], v[3], v[6], v[7], v[4], v[7], v[9]}),

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -92,13 +93,9 @@ func (l sampledX) Moments(p int) (*XMoments, error) {
 func fixedLaw(t testing.TB, s Shape, l XLaw) *FixedMoments {
 	t.Helper()
 	x, err := l.Moments(s.P)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f, err := NewFixedMoments(s, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return f
 }
 

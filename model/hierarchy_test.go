@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -101,9 +102,7 @@ func (r *pooledRows) law(t *testing.T) (of *distmv.Normal, y []float64) {
 	t.Helper()
 	var lambda, inverse mat.Dense
 	lambda.Scale(math.Exp(-r.Centre[2]), mat.NewDense(2, 2, r.prior.Precision))
-	if err := inverse.Inverse(&lambda); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inverse.Inverse(&lambda))
 	triangle := make([]float64, 4) // and υ
 	r.Spread.Write(triangle)
 	omega := mat.NewDense(2, 2, []float64{triangle[0], triangle[1], triangle[1], triangle[2]})
@@ -173,9 +172,7 @@ func TestHierarchyMarginal(t *testing.T) {
 		var precision, inverse mat.Dense
 		root := mat.NewDense(2, 2, []float64{r.chol[0], 0, r.chol[2], r.chol[3]})
 		precision.Mul(root, root.T())
-		if err := inverse.Inverse(&precision); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inverse.Inverse(&precision))
 		var cov mat.SymDense
 		theta.CovarianceMatrix(&cov)
 		for k := range 2 {
@@ -222,9 +219,7 @@ func TestHierarchySites(t *testing.T) {
 	for j := range r.x {
 		sigma2 := r.sigma2(j)
 		var precision, cov mat.Dense // Ω⁻¹ + XX/σ_j²
-		if err := precision.Inverse(mat.NewDense(2, 2, []float64{triangle[0], triangle[1], triangle[1], triangle[2]})); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, precision.Inverse(mat.NewDense(2, 2, []float64{triangle[0], triangle[1], triangle[1], triangle[2]})))
 		var linear mat.VecDense
 		linear.MulVec(&precision, mat.NewVecDense(2, r.Theta))
 		for i, row := range r.x[j] {
@@ -234,9 +229,7 @@ func TestHierarchySites(t *testing.T) {
 			precision.Add(&precision, &outer)
 			linear.AddScaledVec(&linear, r.y[j][i]/sigma2, v)
 		}
-		if err := cov.Inverse(&precision); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cov.Inverse(&precision))
 		var mean mat.VecDense
 		mean.MulVec(&cov, &linear)
 		a, b := mean.AtVec(0), mean.AtVec(1)

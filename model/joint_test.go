@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -182,9 +183,7 @@ func TestNaivePools(t *testing.T) {
 	sample := func(rs ...*release.Release) []float64 {
 		p := &Problem{Releases: rs, Prior: DefaultPrior(Shape{P: 1, Intercept: true})}
 		d, err := Naive{}.Sample(context.Background(), p, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return d.Chains[0]
 	}
 	want := sample(box([2]float64{-1, 6}, [2]float64{-5, 12}, all))
@@ -205,9 +204,7 @@ func TestJoinRefuses(t *testing.T) {
 	}
 	p.Releases[1] = p.Releases[1].Arrange(&a.Schema)
 	j, err := p.Join()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := (Shape{P: 2, Intercept: true}).RegressionNames(); !slices.Equal(j.Names(), want) {
 		t.Errorf("names %q, want %q", j.Names(), want)
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -34,9 +35,7 @@ func naiveProblem(intercept bool, yy float64) *model.Problem {
 func naiveDraws(t *testing.T, p *model.Problem) *posterior.Draws {
 	t.Helper()
 	d, err := model.Naive{}.Sample(context.Background(), p, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 5000, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 

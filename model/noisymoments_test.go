@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -97,9 +98,7 @@ func TestObserveMoments(t *testing.T) {
 	const n = 1000
 	for p := 1; p <= 3; p++ {
 		x, err := normalLaw(p).Moments(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		f := fixedLaw(t, Shape{P: p, Intercept: true}, normalLaw(p))
 		params := NewRegressionParams(f.shape)
 		params.Sigma2 = 0.1
@@ -124,13 +123,9 @@ func TestObserveMoments(t *testing.T) {
 				r.Moments.Sums = append(r.Moments.Sums, all.Sums[i])
 			}
 			obs, err := Observe(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, err := obs.Moments.XMoments()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for i, v := range x.M {
 				if math.Abs(got.M[i]-v) > 1e-8 {
 					t.Errorf("p = %d, degrees from %d: element %d of M is %g, not %g", p, least, i, got.M[i], v)
@@ -147,9 +142,7 @@ func TestNoisyMoments(t *testing.T) {
 	for p := 1; p <= 3; p++ {
 		want := uniformMoments(p)
 		got, err := released(want, 1e6, 1, rng).XMoments()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, v := range want.M { // the noise on a moment has sd 1e-6
 			if math.Abs(got.M[i]-v) > 1e-5 {
 				t.Errorf("p = %d: element %d of M is %g, not %g", p, i, got.M[i], v)

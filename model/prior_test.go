@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -35,13 +36,9 @@ func TestPriorUnits(t *testing.T) {
 		matrix, shift := f.ThetaMatrix()
 		for which, prior := range variousPriors(s, rng) {
 			original, err := prior.Original(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			back, err := original.FromOriginal(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			scaled, other := NewCoordinates(s, prior), NewCoordinates(s, original)
 			again := NewCoordinates(s, back)
 			phi, grad, constant := make([]float64, scaled.Dim()), make([]float64, scaled.Dim()), math.NaN()
@@ -97,21 +94,15 @@ func TestReadPriorUnits(t *testing.T) {
 	stated, err := readPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
 		"precision":[[2,0.5,0],[0.5,1,0.1],[0,0.1,3]]},"sigma2":{"shape":5,"scale":0.4},
 		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", testDesign())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if stated.Unscaled || len(stated.Scales) > 0 {
 		t.Errorf("a prior that states all its parts has the free scales %+v, unscaled %v", stated.Scales, stated.Unscaled)
 	}
 	mean, variance := []float64{0.1, 0.2, -0.3, -0.9, 0.5, -0.8}, []float64{0.1, 0.2, 0.1, 0.3, 0.01, 0.02}
 	defaults, err := Normal.DefaultPrior(d, noisy(d, 1000, 3, mean, variance))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	shrinking, err := Normal.ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for what, c := range map[string]struct {
 		p *Prior
 		d *schema.Design
@@ -160,9 +151,7 @@ func TestReadPriorParts(t *testing.T) {
 				rows[i][i] = 2
 			}
 			identity, err := json.Marshal(rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			text = strings.ReplaceAll(text, fmt.Sprintf("I%d", n), string(identity))
 		}
 		p, err := readPrior(strings.NewReader(text), "p.json", d)
@@ -173,18 +162,14 @@ func TestReadPriorParts(t *testing.T) {
 		}
 	}
 	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for text, mean := range map[string]float64{
 		`{"theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`:                    0,
 		`{"units":"original","theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`: 0,
 		`{"covariates":{"kappa":1}}`: -0.8,
 	} {
 		p, err := base.Read(strings.NewReader(text), "p.json", d, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		near(t, text, p.Theta.Mean, []float64{mean, 0, 0, 0, 0, 0}, 1e-9)
 	}
 }
@@ -243,9 +228,7 @@ func FuzzReadPrior(f *testing.F) {
 			t.Error("a prior of the wrong size was read")
 		}
 		written, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if again, err := readPrior(bytes.NewReader(written), "p", testDesign()); err != nil || !reflect.DeepEqual(again, p) {
 			t.Errorf("written as %s, it is read as %v: %v", written, again, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -98,9 +99,7 @@ func TestDefaultPriorFactors(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		d := factorDesign(intercept)
 		p, err := Normal.DefaultPrior(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		free := p.Scales[len(p.Scales)-1]
 		n := len(free.Coefficients)
 		if want := len(d.Covariates) - 2; n != want || len(p.Scales) != 2+len(d.Covariates) {
@@ -136,9 +135,7 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 	d := testDesign()
 	mean, variance := []float64{0.9, -0.5, -0.8}, []float64{1e-4, 0.09, 0.04}
 	p, err := Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := p.apart()
 	near(t, "α", []float64{a.alpha, a.variance}, []float64{-0.8, 25 * 0.04}, 1e-6)
 	near(t, "centre", a.centre, mean[:2], 1e-9)
@@ -148,9 +145,7 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 	// 1000 rows and noise of sd 10 on each sum: 0.01 on a mean square, and √(1 + 4·0.9²)
 	// times that on a variance about a mean of 0.9.
 	p, err = Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	near(t, "A² of a hidden sd", []float64{p.Covariates.Scale[0] / 4, p.Covariates.Scale[3] / 4}, []float64{0.01 * math.Sqrt(1+4*0.81), 0.09}, 1e-9)
 
 	without := noisy(d, 1000, 1e-6, mean, variance)
@@ -189,9 +184,7 @@ func TestDefaultPriorOfFamily(t *testing.T) {
 			variance[j] = sds[j] * sds[j]
 		}
 		p, err := Binomial.DefaultPrior(d, noisy(d, 1000, 1e-6, make([]float64, number+1), variance))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		total, a := 0.0, p.apart()
 		for j := range slopes {
 			total += variance[j] / a.precision[j*number+j]
@@ -228,21 +221,15 @@ func TestDefaultPriorBox(t *testing.T) {
 				t.Fatal(what, err)
 			}
 			want, err := own.Original(d.Frame())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, err := other.Original(wide.Frame())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			nearPrior(t, got, want, 1e-9)
 		}
 	}
 	a, b := noisy(d, 500, 1e-3, []float64{0, 0, 0.1}, []float64{0.1, 0.1, 0.1}), noisy(d, 500, 1e-3, []float64{0, 0, 0.3}, []float64{0.1, 0.1, 0.1})
 	p, err := Normal.DefaultPrior(d, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	near(t, "pooled mean and variance", []float64{p.apart().alpha, p.Theta.Scale / 3}, []float64{0.2, 0.1 + 0.01}, 1e-3)
 	if _, err := Normal.DefaultPrior(factorDesign(true), a); err == nil {
 		t.Error("a release of other columns is taken")
@@ -256,9 +243,7 @@ func TestDefaultPriorScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	d := factorDesign(true)
 	p, err := Normal.DefaultPrior(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, want := range map[int]float64{
 		0:                 0.7649, // the quartile of t(3)
 		1:                 0.8165, // of t(2)

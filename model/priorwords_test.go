@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -14,9 +15,7 @@ func parse(t *testing.T, texts ...string) (statements []Statement) {
 	t.Helper()
 	for _, text := range texts {
 		s, err := ParseStatement(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		statements = append(statements, s)
 	}
 	return statements
@@ -76,22 +75,14 @@ func TestParseStatementErrors(t *testing.T) {
 func TestState(t *testing.T) {
 	d := factorDesign(true) // y in [-100, 300], fb fc fd, gv, x in [10, 30]
 	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{-0.5, 0, 0.5, 0.2, 0.3, -0.1}, []float64{0.2, 0.2, 0.2, 0.3, 0.1, 0.05}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	sd, err := ParsePriorSD("gv=50")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p, err := base.State(d, append(parse(t, "x ~ normal(4, 2)", "sigma ~ half_t(5, 30)", "sd(x) ~ half_t(2, 7)",
 		"fc ~ normal(10, 20)", "(Intercept) ~ normal(90, 60)"), sd)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o, err := p.Original(d.Frame())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	at, before := o.apart(), p.apart()
 	near(t, "x", []float64{at.beta[4], 1 / math.Sqrt(at.precision[24])}, []float64{4, 2}, 1e-9)
 	near(t, "gv", []float64{at.beta[3], 1 / math.Sqrt(at.precision[18])}, []float64{0, 50}, 1e-9)
@@ -108,18 +99,14 @@ func TestState(t *testing.T) {
 	near(t, "the rest of the factor", []float64{free.Precision[1] / free.Precision[0], before.precision[2]}, []float64{-0.5, free.Precision[1]}, 1e-9)
 
 	all, err := base.State(d, parse(t, "fb ~ normal(0, 1)", "fc ~ normal(0, 1)", "fd ~ normal(0, 1)")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, s := range all.Scales {
 		if len(s.Coefficients) > 0 {
 			t.Errorf("all dummies are stated, and %v share a free spread", s.Coefficients)
 		}
 	}
 	both, err := base.State(d, parse(t, "fc ~ normal(10, 20)", "spread(f) ~ inv_chi(1, 40)")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := strings.Join(both.Words(d), "\n"); !strings.Contains(got, "spread(f) ~ inv_chi(1, 40)") || !strings.Contains(got, "fc ~ normal(10, 20)") {
 		t.Errorf("a spread and a dummy of it are stated, and what comes is\n%s", got)
 	}
@@ -132,18 +119,12 @@ func TestState(t *testing.T) {
 func TestStateErrors(t *testing.T) {
 	d := factorDesign(true)
 	base, err := Normal.DefaultPrior(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"covariates":{"scale":[[1,0],[0,1]],"dof":5}}`), "p.json", testDesign())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	none := factorDesign(false)
 	without, err := Normal.DefaultPrior(none)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for text, c := range map[string]struct {
 		p    *Prior
 		d    *schema.Design
@@ -187,14 +168,10 @@ func TestPriorWords(t *testing.T) {
 			mean[j], variance[j] = 0.1*float64(j)-0.3, 0.02*float64(j+1)
 		}
 		base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, mean, variance))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		first := parse(t, quoteName(d.Covariates[m-2].Name)+" ~ normal(4000, 123.4)", "sigma ~ half_normal(77)", "gv ~ student_t(4, 7, 30)")
 		want, err := base.State(d, first...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var typed []Statement
 		for _, line := range want.Words(d) {
 			if !strings.HasPrefix(line, "#") {
@@ -231,13 +208,9 @@ func ofStudent(p *Prior) (all []float64) {
 func TestPriorWordsOfFiles(t *testing.T) {
 	d := testDesign() // y in [10, 30], a in [0, 5], b in [-3, 1]
 	shrinking, err := Normal.ShrinkingPrior(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,4,1],[0,1,4]]},"sigma2":{"shape":3,"scale":0.5},"covariates":{"scale":[[1,0],[0,1]],"dof":5},"x":{"kind":"uniform"}}`), "p.json", d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for what, c := range map[string]struct {
 		p    *Prior
 		want []string
@@ -291,17 +264,11 @@ func FuzzParseStatement(f *testing.F) {
 func TestStateTermsOfOtherSpaces(t *testing.T) {
 	columns := &schema.Schema{Columns: []schema.Column{{Name: "age", Upper: 100}, {Name: "y", Upper: 10}}}
 	d, err := columns.Design("y ~ log(age + 1)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	base, err := Normal.DefaultPrior(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := base.State(d, parse(t, "log(age + 1) ~ normal(0, 2)", "sd(log(age + 1)) ~ half_t(2, 1)")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := base.State(d, parse(t, "log(age+1) ~ normal(0, 2)", "sd(log( age+1 )) ~ half_t(2, 1)")...)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v: %v", got, want, err)

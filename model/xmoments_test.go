@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // TestReadPriorX: the same normal law of x stated in both units is the same law;
@@ -15,13 +17,9 @@ func TestReadPriorX(t *testing.T) {
 	read := func(text string) *XMoments {
 		t.Helper()
 		p, err := readPrior(strings.NewReader(text), "p.json", d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		x, err := p.XMoments()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return x
 	}
 	scaled := `"x":{"kind":"normal","mean":[0.2,-0.1],"covariance":[[0.1,0.02],[0.02,0.2]]}}`
@@ -73,13 +71,9 @@ func TestXMomentsOfFreeScales(t *testing.T) {
 	prior.Covariates.Dof, prior.Covariates.Scale = 5, []float64{8, 0, 0, 8}
 	prior.Scales[1].SD, prior.Scales[2].SD = 0.5, 3
 	got, err := prior.XMoments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := NormalX{[]float64{0, 0}, []float64{0.5, 0, 0, 18}}.Moments(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !slices.Equal(got.M, want.M) {
 		t.Errorf("moments %v, want %v", got.M, want.M)
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Where a window ends with a new metric, the gradient at the state is whitened by
@@ -12,9 +14,7 @@ func TestAdaptRenewsTheGradient(t *testing.T) {
 	const dim, warmup = 6, 300
 	target := newAutoregressive(dim, 0.8, 3)
 	s, err := New(target, make([]float64, dim), Options{Dense: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rng, g, renewed := rand.New(rand.NewPCG(1, 1)), make([]float64, dim), 0
 	for i := range warmup {
 		s.Step(rng)

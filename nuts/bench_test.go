@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // BenchmarkStep runs transitions on a standard normal, whose density costs next
@@ -14,9 +16,7 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(fmt.Sprintf("dim=%d dense=%d", c.dim, c.dense), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			s, err := New(standard(c.dim), make([]float64, c.dim), Options{Dense: c.dense})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			leapfrogs, warmup := 0, 200
 			for i := range warmup {
 				s.Step(rng)

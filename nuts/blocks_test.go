@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -38,9 +39,7 @@ func TestBlocksEstimateCovariance(t *testing.T) {
 		}
 	}
 	var precision mat.Dense
-	if err := precision.Inverse(c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, precision.Inverse(c))
 	for i := 2; i < 5; i++ {
 		for j := 5; j < dim; j++ {
 			if v := precision.At(i, j); math.Abs(v) > 1e-9 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -30,9 +31,7 @@ func fixed(t testing.TB, target Target, epsilon float64, o Options) *Sampler {
 		x[i] = 0.3
 	}
 	s, err := New(target, x, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s.fresh = false
 	s.stepSize.Restart(epsilon, epsilon)
 	return s

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -156,9 +157,7 @@ func TestTransitionIsStans(t *testing.T) {
 		}
 		r := &reference{target: c.target, inverseMass: matrix(s.metric), epsilon: c.epsilon}
 		var inverse mat.Dense
-		if err := inverse.Inverse(factor(s.metric).T()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inverse.Inverse(factor(s.metric).T()))
 		differ, broken, divergent := 0, 0, 0
 		for i := range steps {
 			source, copied := rand.NewPCG(uint64(i), 5), rand.NewPCG(uint64(i), 5)

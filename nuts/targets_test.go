@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -70,9 +71,7 @@ func checkGradient(t *testing.T, target Target) {
 func draw(t *testing.T, target Target, o Options, plan mcmc.Plan) *posterior.Draws {
 	t.Helper()
 	d, err := sample(t.Context(), func(int) Target { return target }, o, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 

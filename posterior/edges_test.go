@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // special is a number, or one of the strings NaN, Inf and -Inf.
@@ -25,9 +27,7 @@ func (s *special) UnmarshalJSON(text []byte) error {
 // as R's posterior treats them; testdata/edges.R wrote the file.
 func TestEdgesAgreeWithR(t *testing.T) {
 	text, err := os.ReadFile("testdata/edges.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var file struct {
 		Cases []struct {
 			Name    string
@@ -35,9 +35,7 @@ func TestEdgesAgreeWithR(t *testing.T) {
 			Results map[string]*special
 		}
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &file))
 	diagnostics := map[string]func(*Column) float64{
 		"rhat": (*Column).RHat, "ess_bulk": (*Column).ESSBulk, "ess_tail": (*Column).ESSTail, "ess_mean": (*Column).ESSMean, "ess_sd": (*Column).ESSSD,
 		"mcse_mean": (*Column).MCSEMean, "mcse_sd": (*Column).MCSESD,

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // goldens are results of R's posterior; null where it gives NA.
@@ -31,13 +33,9 @@ type goldens struct {
 func readGoldens(t *testing.T) goldens {
 	t.Helper()
 	text, err := os.ReadFile("testdata/diagnostics.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var g goldens
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &g))
 	return g
 }
 

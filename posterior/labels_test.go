@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // labelled are draws under names that CSV has to keep as they are.
@@ -21,9 +23,7 @@ func labelled() *Draws {
 func TestLabels(t *testing.T) {
 	d := labelled()
 	var file bytes.Buffer
-	if err := d.WriteStanCSV(&file, 1, StanLabels(d.Names, d.Labels)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteStanCSV(&file, 1, StanLabels(d.Names, d.Labels)))
 	if want := "\n(Intercept),\"a \"\"b\"\", c\",\"var(a \"\"b\"\", c)\",sigma\n"; !strings.Contains(file.String(), want) {
 		t.Errorf("the header is not %q:\n%s", want, &file)
 	}

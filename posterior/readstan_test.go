@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // sameBits compares draws, NaN being equal to NaN.
@@ -33,22 +35,16 @@ func TestStanCSVComesBack(t *testing.T) {
 	var chains []*Draws
 	for c := range 2 {
 		var out bytes.Buffer
-		if err := d.WriteStanCSV(&out, c, []string{"units = original", "label: theta[1] is num_samples = 3"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.WriteStanCSV(&out, c, []string{"units = original", "label: theta[1] is num_samples = 3"}))
 		got, comments, err := ReadStanCSV(&out, "draws.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if comments[0] != "units = original" || comments[1] != "label: theta[1] is num_samples = 3" {
 			t.Errorf("comments %q", comments)
 		}
 		chains = append(chains, got)
 	}
 	got, err := Bind(chains...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// The lone element of an array has the index 1 in Stan, whatever it had here.
 	want := []string{"theta[1]", "theta[2]", "tau[1,1]"}
 	if !reflect.DeepEqual(got.Names, want) || !reflect.DeepEqual(got.InfoNames, d.InfoNames) || got.Warmup != 17 {
@@ -78,9 +74,7 @@ lp__,accept_stat__,theta.1,y_rep.1.2
 #  Elapsed Time: 0.005 seconds (Warm-up)
 `
 	d, comments, err := ReadStanCSV(strings.NewReader(text), "x.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(comments) != 5 || d.Warmup != 1000 || d.NumDraws() != 3 || d.Names[1] != "y_rep[1,2]" || !math.IsInf(d.Chains[0][3], 1) {
 		t.Errorf("%d comments, %+v", len(comments), d)
 	}
@@ -153,13 +147,9 @@ func FuzzReadStanCSV(f *testing.F) {
 			d.Names[j] = fmt.Sprintf("v%d", j)
 		}
 		var out bytes.Buffer
-		if err := d.WriteStanCSV(&out, 0, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.WriteStanCSV(&out, 0, nil))
 		again, _, err := ReadStanCSV(&out, "x.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !sameBits(again.Chains[0], d.Chains[0]) {
 			t.Fatalf("%v became %v", d.Chains[0], again.Chains[0])
 		}

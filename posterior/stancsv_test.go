@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestStanCSV(t *testing.T) {
@@ -18,9 +20,7 @@ func TestStanCSV(t *testing.T) {
 	d.InfoNames, d.Info = []string{"accept_stat__", "lp__"}, [][]float64{nil, {0.25, -4, 0.5, math.Inf(-1), 1, -6}}
 	d.Chains[1][1] = 0.30000000000000004
 	var out bytes.Buffer
-	if err := d.WriteStanCSV(&out, 1, []string{"method = mine", "two\nlines"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.WriteStanCSV(&out, 1, []string{"method = mine", "two\nlines"}))
 	const want = `# method = mine
 # two
 # lines
@@ -112,12 +112,8 @@ func TestStanCSVIsReadByR(t *testing.T) {
 	folder := t.TempDir()
 	for chain := range 2 {
 		var out bytes.Buffer
-		if err := d.WriteStanCSV(&out, chain, []string{"labels: (Intercept), x"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.csv", chain+1)), out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.WriteStanCSV(&out, chain, []string{"labels: (Intercept), x"}))
+		must.Do(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.csv", chain+1)), out.Bytes(), 0o644))
 	}
 	const script = `suppressMessages(library(posterior))
 x <- lapply(sort(commandArgs(TRUE)), read.csv, comment.char = "#")

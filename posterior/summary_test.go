@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func summary() *Summary {
@@ -38,9 +40,7 @@ func TestSummaryJSON(t *testing.T) {
 			`"prior":null,"seed":0,"chains":0,"warmup":0,"draws":0,"seconds":0,"converged":null,"warnings":[],"parameters":[],"what_if":null}`: {},
 	} {
 		var out, compact bytes.Buffer
-		if err := errors.Join(s.WriteJSON(&out), json.Compact(&compact, out.Bytes())); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(s.WriteJSON(&out), json.Compact(&compact, out.Bytes())))
 		if got := compact.String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -52,9 +52,7 @@ func TestSummaryCSV(t *testing.T) {
 		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25,1.5,NA,theta.1,0.75\n" +
 		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0,NA,0.1,tau.1.1,0` + "\n"
 	var out bytes.Buffer
-	if err := summary().WriteCSV(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, summary().WriteCSV(&out))
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

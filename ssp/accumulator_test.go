@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestSumsAreExact(t *testing.T) {
@@ -52,9 +54,7 @@ func TestSumsDoNotDependOnOrder(t *testing.T) {
 		sum := NewAccumulator(m)
 		for _, i := range rng.Perm(workers) {
 			before := parts[i].Statistics().BigInts()
-			if err := sum.Merge(parts[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, sum.Merge(parts[i]))
 			if !equalInts(parts[i].Statistics().BigInts(), before) {
 				t.Fatal("Merge changed its argument")
 			}
@@ -74,9 +74,7 @@ func TestMergeOfPendingRows(t *testing.T) {
 	a, b := NewAccumulator(m), NewAccumulator(m)
 	mustAdd(t, a, rows[:3]...)
 	mustAdd(t, b, rows[3:]...)
-	if err := a.Merge(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Merge(b))
 	mustAdd(t, a, rows[0])
 	mustAdd(t, b, rows[0])
 	if got := a.Statistics(); got.N != 8 || !equalInts(got.BigInts(), reference(append(rows[:7:7], rows[0]), m)) {
@@ -92,9 +90,7 @@ func TestManyRows(t *testing.T) {
 	a := NewAccumulator(2)
 	mustAdd(t, a, []float64{1, -1})
 	for a.n <= MaxRows/2 {
-		if err := a.Merge(a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Merge(a))
 	}
 	n := a.n
 	one := new(big.Int).Lsh(big.NewInt(n), 2*LatticeBits)
@@ -120,9 +116,7 @@ func TestBlocks(t *testing.T) {
 			rows = append(rows, 1, -1)
 		}
 		a := NewAccumulator(2)
-		if err := a.AddRows(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.AddRows(rows))
 		one := new(big.Int).Lsh(big.NewInt(n), 2*LatticeBits)
 		minus := new(big.Int).Neg(one)
 		if s := a.Statistics(); s.N != n || !equalInts(s.BigInts(), []*big.Int{one, minus, one, minus, one}) {
@@ -139,9 +133,7 @@ func TestAddRows(t *testing.T) {
 	a := NewAccumulator(m)
 	for len(flat) > 0 {
 		n := min(len(flat), 113*m)
-		if err := a.AddRows(flat[:n]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.AddRows(flat[:n]))
 		flat = flat[n:]
 	}
 	err := a.AddRows([]float64{1, 1, 1, 0, math.NaN(), 0, 1, 1, 1})
@@ -248,18 +240,14 @@ func BenchmarkAddRows(b *testing.B) {
 		}
 		f.Radius = math.Sqrt(float64(m) + 2*math.Sqrt(2*float64(m)))
 		ball, err := NewBall(RoundFrame(f), m)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		for name, sink := range map[string]func([]float64) error{
 			"box": NewAccumulator(m).AddRows, "ball": ball.NewAccumulator().AddRows, "radii": ball.Radii().AddRows,
 		} {
 			b.Run(fmt.Sprintf("m=%d/%s", m, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := sink(rows); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, sink(rows))
 				}
 				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 			})

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func encoded(t testing.TB, a *Accumulator) []byte {
 	t.Helper()
 	data, err := a.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return data
 }
 
@@ -29,12 +29,8 @@ func TestEncodingIsExact(t *testing.T) {
 			n := min(len(rows), rng.IntN(400))
 			part, copied := NewAccumulator(m), NewAccumulator(1)
 			mustAdd(t, part, rows[:n]...)
-			if err := copied.UnmarshalBinary(encoded(t, part)); err != nil {
-				t.Fatal(err)
-			}
-			if err := sum.Merge(copied); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, copied.UnmarshalBinary(encoded(t, part)))
+			must.Do(t, sum.Merge(copied))
 			mustAdd(t, part, rows[:n]...) // it goes on where it was
 			mustAdd(t, copied, rows[:n]...)
 			if !bytes.Equal(encoded(t, part), encoded(t, copied)) {
@@ -53,9 +49,7 @@ func TestEncodingOfLargeSums(t *testing.T) {
 	a := NewAccumulator(2)
 	mustAdd(t, a, []float64{1, -1})
 	for a.n <= MaxRows/2 {
-		if err := a.Merge(a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Merge(a))
 	}
 	b := NewAccumulator(2)
 	if err := b.UnmarshalBinary(encoded(t, a)); err != nil || b.n != a.n || !equalInts(a.Statistics().BigInts(), b.Statistics().BigInts()) {
@@ -124,9 +118,7 @@ func FuzzUnmarshal(f *testing.F) {
 // What persons add, of whom each counts as one, is encoded as rows are.
 func TestEncodedPersons(t *testing.T) {
 	a, b := NewAccumulator(1), NewAccumulator(1)
-	if err := a.AddPerson([]int64{-12345, 67}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.AddPerson([]int64{-12345, 67}))
 	if err := b.UnmarshalBinary(encoded(t, a)); err != nil || b.n != 1 || !equalInts(a.Statistics().BigInts(), b.Statistics().BigInts()) {
 		t.Errorf("%v, %v", b.Statistics().BigInts(), err)
 	}

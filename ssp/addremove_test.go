@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -14,9 +15,7 @@ func TestPublishAddRemove(t *testing.T) {
 	for _, rows := range [][][]float64{{}, {{1, 1}}, {{0.5, -1}, {1, 1}}} {
 		a := NewAccumulator(2)
 		for _, row := range rows {
-			if err := a.Add(row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Add(row))
 		}
 		pr := release.Privacy{Epsilon: 0.5, Neighbours: release.AddRemove}
 		r, err := Publish(context.Background(), a.Statistics(), testDesign(2), pr, release.Laplace, Exact, seeded(1))
@@ -36,9 +35,7 @@ func TestNoiseOnCount(t *testing.T) {
 	const n = 4000
 	a := NewAccumulator(2)
 	for range 1000 {
-		if err := a.Add([]float64{0.25, 0.5}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add([]float64{0.25, 0.5}))
 	}
 	s, e := a.Statistics(), seeded(2)
 	for kind, c := range map[release.Kind]struct{ delta, mean, sd float64 }{
@@ -49,9 +46,7 @@ func TestNoiseOnCount(t *testing.T) {
 		sum, scale := 0.0, 0.0
 		for range n {
 			r, err := Publish(context.Background(), s, testDesign(2), pr, kind, Exact, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sum += math.Abs(float64(r.N - 1000))
 			scale = r.NNoise
 		}

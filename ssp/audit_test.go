@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -47,9 +48,7 @@ func countAtLeast(t *testing.T, s *Statistics, limit []float64, epsilon float64,
 next:
 	for range releases {
 		r, err := Publish(t.Context(), s, d, pure(epsilon), release.Laplace, Exact, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, z := range r.Statistics.Vector() {
 			if z < limit[i] {
 				continue next

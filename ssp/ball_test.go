@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
@@ -95,9 +96,7 @@ func frameRows(rng *rand.Rand, n int, f *release.Frame) [][]float64 {
 func mustBall(t testing.TB, f *release.Frame, m int) *Ball {
 	t.Helper()
 	b, err := NewBall(f, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b
 }
 
@@ -118,9 +117,7 @@ func place(f *release.Frame, row []float64) []*big.Rat {
 // placed adds a row and returns the place that it takes.
 func (s *BallAccumulator) placed(t testing.TB, row []float64) []int64 {
 	t.Helper()
-	if err := s.AddRows(row); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddRows(row))
 	s.flush()
 	u := make([]int64, len(row))
 	for j := range u {
@@ -216,9 +213,7 @@ func TestBallAtTheEnds(t *testing.T) {
 		checkPlace(t, f.Radius, exact, s.placed(t, row))
 	}
 	c := mustBall(t, RoundFrame(f), m).Radii()
-	if err := c.AddRows(row); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddRows(row))
 }
 
 // Whatever the integers: what is clipped is inside, and what is inside stays.
@@ -264,9 +259,7 @@ func TestRadii(t *testing.T) {
 			c := mustBall(t, f, m).Radii()
 			want := make([]int64, len(c.count))
 			for _, row := range frameRows(rng, 30, f) {
-				if err := c.AddRows(row); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.AddRows(row))
 				q := new(big.Int)
 				for _, x := range place(f, row) {
 					y := nearest(x, -c.zero/4)
@@ -390,19 +383,11 @@ func TestBallsDoNotDependOnOrder(t *testing.T) {
 			parts, counts := []*BallAccumulator{b.NewAccumulator(), b.NewAccumulator()}, []*RadiusCount{b.Radii(), b.Radii()}
 			for part, rows := range [][][]float64{rows[:cut], rows[cut:]} {
 				flat := slices.Concat(rows...)
-				if err := parts[part].AddRows(flat); err != nil {
-					t.Fatal(err)
-				}
-				if err := counts[part].AddRows(flat); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, parts[part].AddRows(flat))
+				must.Do(t, counts[part].AddRows(flat))
 			}
-			if err := parts[1].Merge(parts[0]); err != nil {
-				t.Fatal(err)
-			}
-			if err := counts[1].Merge(counts[0]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, parts[1].Merge(parts[0]))
+			must.Do(t, counts[1].Merge(counts[0]))
 			if s.N() == 0 {
 				s, c = parts[1], counts[1]
 				c.flush()
@@ -440,9 +425,7 @@ func TestBallsKeepSecrets(t *testing.T) {
 	s, c := b.NewAccumulator(), b.Radii()
 	row := []float64{0.4375, -0.75, 0.3125}
 	for name, add := range map[string]func([]float64) error{"sums": s.AddRows, "counts": c.AddRows} {
-		if err := add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, add(row))
 		digest := s.Digest()
 		for _, bad := range []float64{math.NaN(), math.Inf(1), 1.0078125} {
 			err := add([]float64{0.4375, bad, 0.3125})

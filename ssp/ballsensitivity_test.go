@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
@@ -126,9 +127,7 @@ func checkNeighbours(t *testing.T, rng *rand.Rand, b Budget, f *release.Frame) f
 	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m), nil}
 	worst := find.climb(rng, 12)
 	noise, err := b.Noise(m, f, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	others := frameRows(rng, 2, f)
 	got := new(big.Rat).Quo(sumsApart(t, ball, f, others, worst, find.pair), square(noise.Sensitivity))
 	if got.Cmp(big.NewRat(1, 1)) > 0 {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -24,9 +25,7 @@ func TestCalibrateBounds(t *testing.T) {
 		for _, columns := range []int{1, 2, 7, 1000} {
 			for _, epsilon := range []float64{1e-12, 0.003, 0.1, 1, 33, 1e12} {
 				c, err := CalibrateBounds(columns, epsilon, nb)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if back := new(big.Rat).Mul(c.Scale, number.Decimal(epsilon)); back.Cmp(BoundsSensitivity(columns, nb)) != 0 {
 					t.Errorf("%d columns, ε = %v: scale·ε = %s", columns, epsilon, back)
 				}
@@ -81,9 +80,7 @@ func TestAfterBounds(t *testing.T) {
 			continue
 		}
 		r, err := Publish(t.Context(), s, testDesign(2), rest, release.Laplace, Exact, seeded(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := r.WithBounds(release.Bounds{Method: release.AutoBounds, Epsilon: part}, total); err != nil {
 			t.Fatal(err)
 		}
@@ -124,21 +121,15 @@ func TestAuditBoundsSeesFaults(t *testing.T) {
 
 func auditBounds(t *testing.T, claimed, used float64) (lower, estimate float64) {
 	c, err := CalibrateBounds(1, used, release.ReplaceOne)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	count := func(positive, negative int64, e *mechanisms.Entropy) (hits float64) {
 		h := NewMagnitudes(1)
 		for i := range positive + negative {
-			if err := h.Add([]float64{map[bool]float64{true: 3, false: -3}[i < positive]}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, h.Add([]float64{map[bool]float64{true: 3, false: -3}[i < positive]}))
 		}
 		for range 2000 {
 			b, err := h.Bounds([]string{"x"}, used, release.ReplaceOne, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if b[0].Upper == 4 && b[0].Lower == 0 {
 				hits++
 			}
@@ -212,9 +203,7 @@ type coverageLine struct {
 func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) (lines []coverageLine) {
 	t.Helper()
 	good, err := CalibrateBounds(1, 0.1, release.ReplaceOne)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	allowed := 0
 	for (distuv.Binomial{N: float64(trials), P: 2 * boundsFailure}).Survival(float64(allowed)) > 5e-7 {
 		allowed++
@@ -227,17 +216,13 @@ func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) (lines [
 				h, x := NewMagnitudes(1), make([]float64, n)
 				for k := range x {
 					x[k] = column.draw(rng)
-					if err := h.Add(x[k : k+1]); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, h.Add(x[k:k+1]))
 				}
 				c := good
 				c.Scale = new(big.Rat).Set(good.Scale)
 				fault(&c)
 				z, err := h.noisy(c, mechanisms.Simulated(rng))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				lower, upper := between(z, big.NewInt(c.Threshold))
 				tooWide, tooNarrow := promises(h, good.Found, lower, upper)
 				if tooWide {

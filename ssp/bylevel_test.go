@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -20,9 +21,7 @@ func leveledRows(t *testing.T, f *release.Frame, rows ...[]float64) []*BallAccum
 	all, err := Pass{Columns: len(f.Centre), Dummies: 2, Frame: f}.Gather(1, func(sinks ...func([]float64) error) error {
 		return sinks[0](slices.Concat(rows...))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	parts, _ := Parts[*BallAccumulator](all)
 	return parts
 }
@@ -146,9 +145,7 @@ func TestNoiseByLevel(t *testing.T) {
 		norms := make([][]float64, 4)
 		for range looks {
 			_, _, z, err := b.PublishLevelLook(parts, f, share, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for i := range z {
 				z[i] -= exact[i]
 			}
@@ -187,9 +184,7 @@ func correlation(x, y []float64) float64 {
 // TestLeveledRefuses: a row that is in no level is refused, and nothing prints.
 func TestLeveledRefuses(t *testing.T) {
 	empty, err := Pass{Columns: 1, Dummies: 2, Frame: boxFrame(1), Radii: true}.Empty()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for says, row := range map[string][]float64{"no level": {0, -1, 0}, "in several": {1, 1, 0}, "behind 2 columns": {-1, 1, 3}} {
 		if err := empty().AddRows(row); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", row, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -15,9 +16,7 @@ func summed(t *testing.T, rows [][]float64, m int) *Statistics {
 	t.Helper()
 	a := NewAccumulator(m)
 	for _, row := range rows {
-		if err := a.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add(row))
 	}
 	return a.Statistics()
 }
@@ -85,9 +84,7 @@ func TestStatisticsOfRefuses(t *testing.T) {
 func TestFromVector(t *testing.T) {
 	v := []float64{0, -1, 0.1, -0.1, 1e9 + 0.3, -1e10, math.Ldexp(1, -41), math.Ldexp(3, -41), -math.Ldexp(1, -40)}
 	s, err := FromVector(3, 12345, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s.N != 12345 || s.Dim() != 3 {
 		t.Errorf("n = %d, m = %d", s.N, s.Dim())
 	}
@@ -110,9 +107,7 @@ func TestFromVector(t *testing.T) {
 func TestFromVectorIsTheAccumulator(t *testing.T) {
 	a := NewAccumulator(2)
 	for i := range 1000 {
-		if err := a.Add([]float64{math.Sin(float64(i)), -math.Abs(math.Cos(float64(i)))}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add([]float64{math.Sin(float64(i)), -math.Abs(math.Cos(float64(i)))}))
 	}
 	want := a.Statistics()
 	got, err := FromVector(2, want.N, want.Vector())

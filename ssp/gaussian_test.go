@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -25,9 +26,7 @@ func TestPublishGaussian(t *testing.T) {
 		s := testStatistics(t, randomRows(rng, 50, m)...)
 		z := s.BigInts()
 		r, err := Publish(t.Context(), s, testDesign(m), approximate(0.5, 1e-6), release.Gaussian, Exact, seeded(3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !equalInts(s.BigInts(), z) {
 			t.Error("Publish changed the statistics")
 		}
@@ -36,9 +35,7 @@ func TestPublishGaussian(t *testing.T) {
 		}
 		sigma := number.Exactly(r.Noise.Scale)
 		noise, err := mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		noise.AddNoise(z, seeded(3))
 		for i, got := range r.Statistics.Vector() {
 			if want, _ := new(big.Rat).SetFrac(z[i], big.NewInt(1<<40)).Float64(); got != want {
@@ -59,14 +56,10 @@ func TestGaussianCalibrationIsItsOwn(t *testing.T) {
 	other.Neighbours = release.AddRemove
 	for _, a := range []asked{{3, approximate(1, 1e-6)}, {3, approximate(2, 1e-6)}, {3, approximate(1, 1e-7)}, {4, approximate(1, 1e-6)}, {3, other}} {
 		first, err := Calibrate(a.m, a.p, release.Gaussian, Exact)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range 2 {
 			n, err := Calibrate(3, approximate(1, 1e-6), release.Gaussian, Exact)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sigma, err := accounting.Sigma(1, 1e-6, rootUp(sensitivityL2Squared(3, release.ReplaceOne)))
 			if err != nil || n.Scale != sigma {
 				t.Errorf("after %+v: σ = %v, want %v (%v)", a, n.Scale, sigma, err)
@@ -86,9 +79,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 		m := 2 + i%9
 		epsilon, delta := math.Pow(10, 6*rng.Float64()-4), math.Pow(10, -15*rng.Float64())
 		n, err := Calibrate(m, approximate(epsilon, delta), release.Gaussian, Exact)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		square := sensitivityL2Squared(m, release.ReplaceOne)
 		covers := func(x float64) bool { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)).Cmp(square) >= 0 }
 		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
@@ -114,13 +105,9 @@ func TestChoose(t *testing.T) {
 	for m := 2; m <= 12; m++ {
 		for _, delta := range []float64{1e-9, 1e-6, 1e-2} {
 			laplace, err := Calibrate(m, pure(1), release.Laplace, Exact)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			gaussian, err := Calibrate(m, approximate(1, delta), release.Gaussian, Exact)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			want, ratio := release.Gaussian, math.Sqrt2*laplace.Scale/gaussian.Scale
 			if ratio < 1 {
 				want, ratio = release.Laplace, 1/ratio
@@ -137,9 +124,7 @@ func TestChoose(t *testing.T) {
 	for m, want := range map[int]release.Kind{2: release.Laplace, 12: release.Gaussian} {
 		s := testStatistics(t, make([]float64, m))
 		r, err := Publish(t.Context(), s, testDesign(m), approximate(1, 1e-6), Auto, Exact, seeded(4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if r.Noise.Kind != want || (r.Privacy.Delta == 0) != (want == release.Laplace) {
 			t.Errorf("m = %d: %s noise, delta %v", m, r.Noise.Kind, r.Privacy.Delta)
 		}
@@ -154,16 +139,12 @@ func TestAuditGaussian(t *testing.T) {
 	const epsilon, delta = 1, 0.05
 	n := testsize.Of(8000, 20_000)
 	stated, err := Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	estimate := func(scale float64) (value, tolerance float64) {
 		drawn := stated
 		drawn.Scale *= scale
 		noise, err := mechanism(drawn, 2*LatticeBits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sd := math.Sqrt2 * drawn.Scale // of u, whose means are ±2
 		c := epsilon * sd * sd / 4
 		count := func(x float64, seed uint64) (hits float64) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -31,13 +32,9 @@ func inLevel(k, l int, v []float64) []float64 {
 func levelSums(t *testing.T, k int, nb release.Neighbours, rows ...[]float64) []*big.Int {
 	t.Helper()
 	a := NewAccumulator(len(rows[0]))
-	if err := a.AddRows(slices.Concat(rows...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.AddRows(slices.Concat(rows...)))
 	z, err := a.Statistics().byLevels(k, nb)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return z
 }
 
@@ -194,9 +191,7 @@ func TestPublishLevels(t *testing.T) {
 		sum, ofN, entries := 0.0, 0.0, 0
 		for range 200 {
 			r, err := PublishLevels(context.Background(), s, levelDesign(), "f", privacy, release.Laplace, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			n, z := float64(r.N), r.Statistics.Vector()
 			if ofN += (n - 300) * (n - 300); r.Noise.Scale != scale || nb == release.ReplaceOne && n != 300 {
 				t.Fatalf("scale %v, not %v, n = %v", r.Noise.Scale, scale, n)
@@ -223,9 +218,7 @@ func TestPublishLevels(t *testing.T) {
 	}
 	for _, half := range [][]float64{{0, -1, 0, 0}, {1, 1, 0, 0}} {
 		b := NewAccumulator(4)
-		if err := b.Add(half); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Add(half))
 		if _, err := PublishLevels(context.Background(), b.Statistics(), levelDesign(), "f", privacy, release.Laplace, e); err == nil || !strings.Contains(err.Error(), "in no level") {
 			t.Errorf("dummies %v: %v", half[:2], err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -25,9 +26,7 @@ var budgets = []release.Privacy{
 func mustBudget(t testing.TB, pr release.Privacy) Budget {
 	t.Helper()
 	b, err := NewBudget(pr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b
 }
 
@@ -40,9 +39,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 		b, whole := mustBudget(t, pr), number.Decimal(pr.Epsilon)
 		if pr.Delta > 0 {
 			s, err := accounting.Sigma(pr.Epsilon, pr.Delta, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			whole = new(big.Rat).Inv(square(s))
 		}
 		takes := func(delta *big.Rat, scale float64) *big.Rat { // delta is squared for Gaussian noise
@@ -58,9 +55,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 				f.Radius, f.Weight = math.Exp2(8*rng.Float64()-4), math.Exp2(8*rng.Float64()-4)
 				share := left * rng.Float64()
 				n, err := b.Noise(3, f, share)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				checkScales(t, n, f)
 				delta := new(big.Rat).Add(square(f.Weight), square(f.Radius))
 				if pr.Neighbours == release.ReplaceOne && n.Sensitivity < math.Sqrt2*ratToFloat(delta)*(1-1e-15) {
@@ -79,18 +74,14 @@ func TestSharesMakeTheWhole(t *testing.T) {
 				taken.Add(taken, takes(delta, n.Scale))
 				if b.countsApart() {
 					count, err := b.scale(big.NewRat(1, 1), share, ofCount)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					taken.Add(taken, takes(big.NewRat(1, 1), count))
 				}
 				shares.Add(shares, number.Exactly(share))
 
 				share = left * rng.Float64() / 4
 				histogram, _, err := b.PublishRadii(mustBall(t, RoundFrame(f), 3).Radii(), share, seeded(1))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				rows := map[bool]int64{false: 2, true: 1}[pr.Neighbours == release.AddRemove]
 				taken.Add(taken, takes(big.NewRat(rows, 1), histogram.Scale))
 				shares.Add(shares, number.Exactly(share))
@@ -187,14 +178,10 @@ func TestLookIsSumsPlusNoise(t *testing.T) {
 		for i, f := range testFrames(rng, 3) {
 			f.Weight, f.Lost = 0.7, 11
 			s := mustBall(t, f, 3).NewAccumulator()
-			if err := s.AddRows(slices.Concat(frameRows(rng, 20, f)...)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.AddRows(slices.Concat(frameRows(rng, 20, f)...)))
 			before := s.integers()
 			look, err := b.PublishLook(s, f, 0.25, seeded(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			again, _ := b.PublishLook(s, f, 0.25, seeded(3))
 			noise, _ := b.Noise(3, f, 0.25)
 			if !reflect.DeepEqual(look, again) || !equalInts(before, s.integers()) {
@@ -242,9 +229,7 @@ func TestNoiseOfLooks(t *testing.T) {
 	f.Radius, f.Weight = 1.7, 1.3
 	f = RoundFrame(f)
 	s := mustBall(t, f, 2).NewAccumulator()
-	if err := s.AddRows(slices.Concat(frameRows(rng, 20, f)...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddRows(slices.Concat(frameRows(rng, 20, f)...)))
 	exact := exactSums(f, s)
 	for i, pr := range budgets {
 		if testing.Short() && i != 1 {
@@ -270,9 +255,7 @@ func TestNoiseOfLooks(t *testing.T) {
 		x, norm := make([][]float64, k), make([]float64, looks)
 		for i := range looks {
 			look, err := b.PublishLook(s, f, share, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			values := append(look.Statistics.Vector(), float64(look.N))
 			counts += math.Abs(float64(look.N-s.N())) / looks
 			for j := range k {
@@ -337,15 +320,11 @@ func TestNoiseOfRadii(t *testing.T) {
 	for _, pr := range budgets {
 		b, e := mustBudget(t, pr), seeded(25)
 		c := mustBall(t, nil, 2).Radii()
-		if err := c.AddRows(slices.Repeat([]float64{0.5, -0.25}, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.AddRows(slices.Repeat([]float64{0.5, -0.25}, 1000)))
 		var noise []float64
 		for range 300 {
 			r, n, err := b.PublishRadii(c, 0.01, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sum := int64(0)
 			for i, count := range r.Counts {
 				sum += count

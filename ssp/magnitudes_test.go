@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -16,9 +17,7 @@ func mustCount(t testing.TB, columns int, rows ...[]float64) *Magnitudes {
 	t.Helper()
 	h := NewMagnitudes(columns)
 	for _, row := range rows {
-		if err := h.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.Add(row))
 	}
 	return h
 }
@@ -99,9 +98,7 @@ func TestBounds(t *testing.T) {
 	column := func(values ...float64) *Magnitudes {
 		h := NewMagnitudes(1)
 		for i := range many * len(values) {
-			if err := h.Add(values[i/many : i/many+1]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, h.Add(values[i/many:i/many+1]))
 		}
 		return h
 	}
@@ -156,14 +153,10 @@ func faultOfNoise(t *testing.T, factor float64) string {
 	h := NewMagnitudes(columns)
 	for i := range 5000 {
 		x := math.Ldexp(1, minExponent+i%perSign)
-		if err := h.Add([]float64{x, -x, 1, math.NaN()}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.Add([]float64{x, -x, 1, math.NaN()}))
 	}
 	c, err := CalibrateBounds(columns, 0.1, release.ReplaceOne)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if c.Scale.Cmp(big.NewRat(80, 1)) != 0 {
 		t.Fatalf("scale %s, want 2·4/0.1", c.Scale)
 	}
@@ -173,9 +166,7 @@ func faultOfNoise(t *testing.T, factor float64) string {
 	agree, e := 0., seeded(23)
 	for range histograms {
 		z, err := h.noisy(c, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		before := 0.
 		for k, v := range z {
 			n := h.count[k/binsAColumn][k%binsAColumn]

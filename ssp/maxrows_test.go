@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -22,9 +23,7 @@ func many[A any](t *testing.T, all, one A, merge func(a, b A) error, times int64
 			err = merge(one, one)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all
 }
 
@@ -33,9 +32,7 @@ func many[A any](t *testing.T, all, one A, merge func(a, b A) error, times int64
 func TestMaxRows(t *testing.T) {
 	row := []float64{1, -1}
 	first := NewAccumulator(2)
-	if err := first.Add(row); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Add(row))
 	a := many(t, NewAccumulator(2), first, func(a, b *Accumulator) error { return a.Merge(b) }, MaxRows)
 	one := new(big.Int).Lsh(big.NewInt(MaxRows), 2*LatticeBits)
 	minus := new(big.Int).Neg(one)
@@ -59,9 +56,7 @@ func TestMaxRows(t *testing.T) {
 		// Noise of scale 6e-12 and less is below half a unit in the last place of 1e12.
 		privacy := release.Privacy{Epsilon: MaxEpsilon, Neighbours: neighbours}
 		r, err := Publish(t.Context(), s, d, privacy, release.Laplace, Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, v := range r.Statistics.Vector() {
 			if sign := float64(want[i].Sign()); r.N != MaxRows || v != sign*MaxRows {
 				t.Errorf("%s: sum %d of %d rows is %v", neighbours, i+1, r.N, v)
@@ -74,9 +69,7 @@ func TestMaxRows(t *testing.T) {
 func TestMaxRowsMoments(t *testing.T) {
 	row := []float64{-1}
 	first := NewMomentAccumulator(1)
-	if err := first.Add(row); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Add(row))
 	a := many(t, NewMomentAccumulator(1), first, (*MomentAccumulator).Merge, MaxRows)
 	one := new(big.Int).Lsh(big.NewInt(MaxRows), momentBits)
 	want := []*big.Int{new(big.Int).Neg(one), one}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -39,9 +40,7 @@ func testMoments(t testing.TB, rows ...[]float64) *MomentAccumulator {
 	t.Helper()
 	a := NewMomentAccumulator(len(rows[0]) - 1)
 	for _, row := range rows {
-		if err := a.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add(row))
 	}
 	return a
 }
@@ -58,14 +57,10 @@ func TestMomentSumsAreExact(t *testing.T) {
 		parts := []*MomentAccumulator{NewMomentAccumulator(p), NewMomentAccumulator(p), NewMomentAccumulator(p)}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		for _, row := range rows {
-			if err := parts[rng.IntN(3)].Add(row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, parts[rng.IntN(3)].Add(row))
 		}
 		for _, b := range parts[1:] {
-			if err := parts[0].Merge(b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, parts[0].Merge(b))
 		}
 		if got := parts[0]; got.N() != 300 || !equalInts(got.BigInts(), want) {
 			t.Errorf("p = %d: merged sums differ", p)
@@ -76,13 +71,9 @@ func TestMomentSumsAreExact(t *testing.T) {
 // Doubling by self-merge up to MaxRows: 128 bits hold the sums.
 func TestManyMoments(t *testing.T) {
 	a := NewMomentAccumulator(1)
-	if err := a.Add([]float64{-1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Add([]float64{-1}))
 	for a.n <= MaxRows/2 {
-		if err := a.Merge(a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Merge(a))
 	}
 	one := new(big.Int).Lsh(big.NewInt(a.n), momentBits)
 	want := []*big.Int{new(big.Int).Neg(one), one}
@@ -142,9 +133,7 @@ func TestPublishMoments(t *testing.T) {
 			for kind, delta := range map[release.Kind]float64{release.Laplace: 0, release.Gaussian: 1e-6, Auto: 1e-6} {
 				pr := release.Privacy{Epsilon: 0.3, Delta: delta, Neighbours: nb}
 				r, err := PublishMoments(t.Context(), s, x, testDesign(p+1), pr, kind, seeded(3))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				together := r.Noise.Kind == release.Gaussian || p < 3
 				if r.Moments.Together() != together || r.Moments.Noise.Lattice != momentLattice {
 					t.Errorf("p = %d, %s, %s: noise on moments %+v", p, nb, kind, r.Moments.Noise)
@@ -170,9 +159,7 @@ func noiseOnMoments(t *testing.T, r *release.Release, s *Statistics, z []*big.In
 			continue
 		}
 		noise, err := mechanism(release.Noise{Kind: release.Laplace, Scale: step.scale}, step.digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		noise.AddNoise(step.z, e)
 	}
 	for i, got := range r.Moments.Sums {
@@ -191,9 +178,7 @@ func TestMomentsClaim(t *testing.T) {
 			for kind, delta := range map[release.Kind]float64{release.Laplace: 0, release.Gaussian: 1e-6} {
 				pr := release.Privacy{Epsilon: 0.7, Delta: delta, Neighbours: nb}
 				r, err := PublishMoments(context.Background(), testStatistics(t, rows...), testMoments(t, rows...), testDesign(p+1), pr, kind, mechanisms.OS())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				less := *r
 				x := *r.Moments
 				less.Moments = &x

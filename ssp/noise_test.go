@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -53,9 +54,7 @@ func noiseOf(t *testing.T, kind release.Kind, privacy release.Privacy, releases 
 	e := seeded(17)
 	for range releases {
 		r, err := Publish(t.Context(), s, testDesign(4), privacy, kind, Exact, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, z := range r.Statistics.Vector() {
 			noise[i] = append(noise[i], (z-exact[i])/r.Noise.Scale)
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Passes over the same rows have the same bytes, however rows are divided among processes, and
@@ -32,13 +34,9 @@ func TestPassIsDivided(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				data, err := s.MarshalBinary()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				return data
 			}
 			whole := part(rows)
@@ -52,9 +50,7 @@ func TestPassIsDivided(t *testing.T) {
 				t.Errorf("%+v: other rows have the same bytes", pass)
 			}
 			empty, err := pass.Empty()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for end := range whole {
 				if empty().UnmarshalBinary(whole[:end]) == nil {
 					t.Fatalf("%+v: %d bytes of %d are taken", pass, end, len(whole))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -15,9 +16,7 @@ import (
 func perLevel(t *testing.T, k, q int, rows ...[]float64) []*Statistics {
 	t.Helper()
 	all, err := Pass{Columns: q, Dummies: k}.Gather(1, func(sinks ...func([]float64) error) error { return sinks[0](slices.Concat(rows...)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return PerLevel(all)
 }
 
@@ -66,9 +65,7 @@ func TestPerLevelSensitivity(t *testing.T) {
 func TestPublishPerLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	d, err := levelDesign().Crossed("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	frame, all := d.Frame(), NewAccumulator(len(d.Columns()))
 	var rows [][]float64
 	for range 200 {
@@ -79,9 +76,7 @@ func TestPublishPerLevel(t *testing.T) {
 			wide[level-1], wide[2+level] = 1, x
 		}
 		frame.Scale(wide, wide)
-		if err := all.Add(wide); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, all.Add(wide))
 	}
 	levels, want := perLevel(t, 2, 2, rows...), all.Statistics().Vector()
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
@@ -90,9 +85,7 @@ func TestPublishPerLevel(t *testing.T) {
 		var sd []float64
 		for range times {
 			r, err := PublishPerLevel(context.Background(), levels, d, "f", release.Privacy{Epsilon: 10, Neighbours: nb}, release.Laplace, mechanisms.Simulated(rng))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sd = r.ScaledSD()
 			for i, v := range r.Statistics.Vector() {
 				squares[i] += (v - want[i]) * (v - want[i]) / times

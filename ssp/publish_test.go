@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -49,12 +50,8 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 		s := testStatistics(t, randomRows(rng, 50, m)...)
 		before := s.BigInts()
 		r, err := Publish(t.Context(), s, testDesign(m), pure(epsilon), release.Laplace, Exact, seeded(3))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, r.Validate())
 		if !equalInts(s.BigInts(), before) {
 			t.Error("Publish changed the statistics")
 		}
@@ -63,9 +60,7 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 		}
 		scale := new(big.Rat).SetFloat64(r.Noise.Scale)
 		noise, err := mechanisms.Laplace(scale.Mul(scale, big.NewRat(1<<40, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		noise.AddNoise(before, seeded(3))
 		for i, got := range r.Statistics.Vector() {
 			if want, _ := new(big.Rat).SetFrac(before[i], big.NewInt(1<<40)).Float64(); got != want {
@@ -78,16 +73,12 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 func TestPublishFromTheSystem(t *testing.T) {
 	s := testStatistics(t, []float64{0.5, 0.5})
 	r, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.Simulated {
 		t.Error("noise of the operating system is called simulated")
 	}
 	again, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.Statistics.SumY == again.Statistics.SumY { // probability 1e-13
 		t.Error("two releases with the same noise")
 	}
@@ -105,9 +96,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 		m := 2 + i%9
 		for kind, delta := range map[Sensitivity]*big.Rat{Exact: sensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
 			c, err := Calibrate(m, pure(epsilon), release.Laplace, kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if number.Exactly(c.Sensitivity).Cmp(delta) < 0 || number.Exactly(math.Nextafter(c.Sensitivity, 0)).Cmp(delta) >= 0 {
 				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.Sensitivity, delta)
 			}
@@ -194,9 +183,7 @@ func TestPublishHeedsContext(t *testing.T) {
 func TestPublishCopiesDesign(t *testing.T) {
 	d := testDesign(2)
 	r, err := Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), release.Laplace, Exact, seeded(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d.Covariates[0].Upper = 1000
 	if r.Schema.Covariates[0].Upper != 1 {
 		t.Error("the release changed with the caller's design")

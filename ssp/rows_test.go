@@ -5,14 +5,14 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func mustAdd(t testing.TB, a *Accumulator, rows ...[]float64) {
 	t.Helper()
 	for _, row := range rows {
-		if err := a.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add(row))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -88,15 +89,11 @@ func smoothed(k, spread float64, uniforms int) float64 {
 func TestSharesAddUp(t *testing.T) {
 	p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne}
 	one, err := Calibrate(2, p, release.Gaussian, Exact)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const custodians, colluding = 5, 2
 	q, err := Shared{Columns: 2, Neighbours: p.Neighbours, Noise: one}.Split(custodians, custodians-colluding)
 	share := q.Noise
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	squares := new(big.Rat).Mul(number.Exactly(share.Scale), number.Exactly(share.Scale))
 	target := new(big.Rat).Mul(number.Exactly(one.Scale), number.Exactly(one.Scale))
 	if squares.Mul(squares, big.NewRat(custodians-colluding, 1)).Cmp(target) < 0 {
@@ -115,9 +112,7 @@ func TestSharesAddUp(t *testing.T) {
 		}
 		for range custodians {
 			z, err := q.Share(empty, 0, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for l, v := range z {
 				total[l].Add(total[l], v)
 			}
@@ -126,9 +121,7 @@ func TestSharesAddUp(t *testing.T) {
 			t.Fatal("a number of rows that is public has noise")
 		}
 		r := &release.Release{Simulated: true, Schema: *testDesign(2), Privacy: &p, Pooled: &release.Pooled{Custodians: custodians, Colluding: colluding}}
-		if err := q.Total(append(total[:len(total)-1], big.NewInt(1<<(2*LatticeBits))), r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Total(append(total[:len(total)-1], big.NewInt(1<<(2*LatticeBits))), r))
 		for _, z := range r.Statistics.Vector() {
 			u = append(u, 0.5*math.Erfc(-z/r.Noise.Scale/math.Sqrt2))
 		}

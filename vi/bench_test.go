@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
@@ -18,9 +19,7 @@ func steps(b *testing.B, m *Model, o Options) {
 		o.Privacy = &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 2, Entropy: mechanisms.OS()}
 	}
 	a, err := newAscent(m, o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	const stretch = 20 // steps
 	least := math.Inf(1)
 	b.ReportAllocs()

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -68,14 +69,10 @@ func TestGuidesOfConjugateModel(t *testing.T) {
 	k := conjugate()
 	mean, covariance := k.exact()
 	var inverse mat.Dense
-	if err := inverse.Inverse(covariance); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inverse.Inverse(covariance))
 	for _, full := range []bool{false, true} {
 		fit, err := Run(context.Background(), k.model(), Options{Rate: 1, Steps: 8000, LearningRate: 0.01, Full: full, Average: 0.5, Seed: 12})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		m, sd := fit.Moments()
 		for j := range mean {
 			want := 1 / math.Sqrt(inverse.At(j, j))
@@ -123,9 +120,7 @@ func TestLogisticSettles(t *testing.T) {
 	}
 	for _, rate := range []float64{0.02, 1e-3} {
 		fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 600, LearningRate: rate, Average: 0.5, Seed: 22})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mean, sd := fit.Moments()
 		for j := range mode {
 			if settled := math.Abs(mean[j]-mode[j]) < 0.2*sd[j]; settled != (rate == 0.02) {
@@ -179,9 +174,7 @@ func TestBudget(t *testing.T) {
 		o.Scheme, o.Steps = scheme, 5
 		o.Privacy.Epsilon, o.Privacy.Multiplier = 2, 0
 		fit, err := Run(context.Background(), m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		spent, err := fit.Spent()
 		if err != nil || spent > 2 || spent < 1.99 {
 			t.Errorf("scheme %d: ε = %v spent of 2 (%v)", scheme, spent, err)
@@ -216,9 +209,7 @@ func TestTrace(t *testing.T) {
 	for _, entropy := range []*mechanisms.Entropy{o.Privacy.Entropy, mechanisms.OS()} {
 		o.Privacy.Entropy = entropy
 		fit, err := Run(context.Background(), m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(fit.Trace) != 4 || fit.Trace[3].Step != 200 || fit.Simulated != entropy.IsSimulated() {
 			t.Fatalf("%d points, simulated %v", len(fit.Trace), fit.Simulated)
 		}
@@ -290,9 +281,7 @@ func TestNotFinite(t *testing.T) {
 func TestDraws(t *testing.T) {
 	m := LinearRegression(simulatedRows(100, 2, 20, plusNormal), 3, 2, 1)
 	fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 2000, LearningRate: 0.02, Average: 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := fit.Draws(2000, 1)
 	if d.NumChains() != 4 || d.NumDraws() != 2000 || d.Index("sigma2") != 2 {
 		t.Fatalf("%d chains of %d draws of %v", d.NumChains(), d.NumDraws(), d.Names)
@@ -383,9 +372,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 		o := private(quick)
 		o.Rate, o.Clip = 1, 1
 		a, err := newAscent(m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		a.step(0)
 		if n := testing.AllocsPerRun(20, func() { a.step(1) }); n > 0 && name != "network" { // whose products are in parallel
 			t.Errorf("%s: %v allocations a step", name, n)

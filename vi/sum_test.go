@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
@@ -131,9 +132,7 @@ func TestBatchesAddUp(t *testing.T) {
 func adder(t *testing.T, m *Model, p int, rng *rand.Rand) func(batch ...int) []int64 {
 	a, err := newAscent(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
 		Rate: 1, Steps: 1, Clip: 1, LearningRate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	theta := make([]float64, m.Dim())
 	normal(theta, rng)
 	for j := 0; p > 1 && j+1 < len(theta); j += p {

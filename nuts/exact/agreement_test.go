@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -46,21 +47,15 @@ func TestMethodsAgree(t *testing.T) {
 			problem.Prior.Kurtosis = model.Kurtosis{Least: 3, Most: c.kurtosis}
 			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1200), Seed: 1}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if c.individual {
 				got, err := individual.Method{}.Sample(context.Background(), problem, plan)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				modeltest.Agree(t, want, got, 4.8)
 			}
 			plan.Draws *= 6
 			got, err := gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			modeltest.Agree(t, want, got, 4.8)
 		})
 	}
@@ -97,19 +92,13 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 			}
 			plan := mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, err := individual.Method{}.Sample(context.Background(), problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			modeltest.Agree(t, want, got, 4.8)
 			plan.Draws *= 10
 			got, err = gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			modeltest.Agree(t, want, got, 4.8)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/internal/cputime"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -43,9 +44,7 @@ func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Sample
 	t.Helper()
 	_, obs := c.Draw(rng)
 	k, err := newKernel(newDensity(alone(obs), model.DefaultPrior(c.Shape)), rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 300 {
 		k.Step(rng)
 		k.Adapt(i, 300)
@@ -163,9 +162,7 @@ func raceOver(b *testing.B, p int, mean, rho float64) {
 
 func race(b *testing.B, problem *model.Problem, draws int) {
 	obs, err := problem.Single()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	if Clearance(obs) < 4 {
 		b.Skip("noise hides the scatter")
 	}
@@ -192,9 +189,7 @@ func race(b *testing.B, problem *model.Problem, draws int) {
 func sampled(b *testing.B, m model.Method, problem *model.Problem, chains, draws int) (d *posterior.Draws, seconds float64) {
 	begin := cputime.Used()
 	d, err := m.Sample(context.Background(), problem, mcmc.Plan{Chains: chains, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	return d, (cputime.Used() - begin).Seconds()
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -65,9 +66,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 	}
 	box.Response.Lower, box.Response.Upper = -wy, wy
 	prior, err := model.Normal.DefaultPrior(&box, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	read := *obs
 	read.Z, read.Scale = make([]float64, len(obs.Z)), make([]float64, len(obs.Z))
 	units := model.UnitsBetween(box.Frame(), r.Schema.Frame())
@@ -77,9 +76,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 		return newKernel(newDensity(alone(&read), prior), rng)
 	}
 	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: float64(1200 - 200*obs.Shape.P), Seed: uint64(wx + wy)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	frame, p := box.Frame(), obs.Shape.P
 	sd := make([]float64, p)
 	return d.Map(obs.Names(), func(dst, src []float64) {

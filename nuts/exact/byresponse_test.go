@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -45,9 +46,7 @@ func observeByResponse(t *testing.T, sums []float64, s model.Shape, n int, scale
 		released.Levels, released.Statistics = release.ByLevels("y", m, 1, int64(n), measured)
 		released.Levels.Noise = noise
 		obs, err := model.Observe(released.FactorLast())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return obs
 	}
 	observe().Told.AddNoise(measured, 1, rng)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -41,13 +42,9 @@ func randomPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 		return a
 	}
 	nig, err := conjugate.NewNIG(normals(s.Q()), positive(s.Q()), 1.5+rng.Float64(), 0.3+rng.Float64())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	niw, err := conjugate.NewNIW(normals(s.P), 0.3+rng.Float64(), positive(s.P), float64(s.P)+2*rng.Float64())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &model.Prior{Theta: nig, Covariates: niw}
 }
 
@@ -226,14 +223,10 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 			}
 			t.Parallel()
 			obs, err := p.Single()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			rng := rand.New(rand.NewPCG(1, 6))
 			k, err := newKernel(newDensity(alone(obs), p.Prior), rng)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			dim := k.Chain.Dim()
 			grad, unused, direction, psi := make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 			const warmup, draws, h = 400, 300, 1e-6
@@ -242,9 +235,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 					psi[i] = k.Position()[i] + step*d
 				}
 				logp, err := k.Chain.LogDensity(unused, psi)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				return logp
 			}
 			off := 0
@@ -302,9 +293,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 	for range 20 {
 		n := at(f, x, rng)
 		logp, err := f.LogDensity(grad, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if fault != nil {
 			logp += fault(f, x)
 		}
@@ -481,9 +470,7 @@ func (b *bayes) logEvidence(t *testing.T, n float64, rng *rand.Rand) float64 {
 	var right, centre mat.VecDense
 	right.MulVec(before, mat.NewVecDense(q, theta.Mean))
 	right.AddScaledVec(&right, 1/b.x.Sigma2, mat.NewVecDense(q, sums.XY))
-	if err := centre.SolveVec(after, &right); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, centre.SolveVec(after, &right))
 	prior, ok := distmv.NewNormalPrecision(theta.Mean, before, nil)
 	posterior, ok2 := distmv.NewNormalPrecision(centre.RawVector().Data, after, nil)
 	if !ok || !ok2 {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 
 	"github.com/dpreg/dpreg/internal/cputime"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -177,9 +178,7 @@ func BenchmarkGeneralized(b *testing.B) {
 						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 							return newKernel(newGeneralized(site, linkPrior(s), of.family), rng)
 						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
-						if err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, err)
 						rhat, least := posterior.Worst(posterior.Summarise(d, 0.95).Parameters)
 						ess, worst = ess+least.ESS(), max(worst, rhat.RHat)
 					}

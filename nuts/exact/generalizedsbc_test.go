@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -136,9 +137,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 		}
 		obs.N, obs.Count = float64(n), count
 		k, err := newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted), rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		row := make([]float64, len(names))
 		if at := truth.WriteLinked(row); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -27,9 +28,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
 			d, err := Method{}.Sample(context.Background(), g.Problem, mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: float64(ess), Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			g.Compare(t, d, 0)
 			checkRun(t, d, 1.01, 31)
 			if worst, j := d.MinESS(0); worst < float64(ess) {
@@ -88,9 +87,7 @@ func TestGoldensFindAFault(t *testing.T) {
 	t.Parallel()
 	g := modeltest.Goldens(t)[slices.IndexFunc(modeltest.Goldens(t), func(g *modeltest.Golden) bool { return g.Name == "lap1_n30_eps1" })]
 	obs, err := g.Problem.Single()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, fault := range []bool{false, true} {
 		start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 			k, err := newKernel(newDensity(alone(obs), g.Problem.Prior), rng)
@@ -100,9 +97,7 @@ func TestGoldensFindAFault(t *testing.T) {
 			return k, err
 		}
 		d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mean, _ := modeltest.Pooled(d.Column(0))
 		far := mean-g.Reference["theta[0]"]["mean"] > 4*posterior.Of(d.Column(0)).MCSEMean()
 		if far != fault {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -62,9 +63,7 @@ func TestJointGradient(t *testing.T) {
 			f.Reach(y)
 			smooth := func() float64 {
 				logp, err := f.LogDensity(make([]float64, len(y)), y)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				for _, part := range f.spokes {
 					site := part.(*spoke)
 					logp += modeltest.Smoothing(site.Observation, site.noisy.s, len(f.spokes))
@@ -140,15 +139,11 @@ func TestJointOfOne(t *testing.T) {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)
 		want, err := Method{}.Sample(context.Background(), p, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, shared := range []bool{false, true} {
 			p.SharedCovariates = shared
 			problem, err := p.Join()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got := sampleJoint(t, problem, plan)
 			modeltest.Agree(t, got, choose(want, got.Names), 4.5) // 7e-6 a number
 		}
@@ -171,9 +166,7 @@ func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.
 	t.Helper()
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newJointKernel(problem, rng) }
 	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -256,9 +249,7 @@ func TestJointNoAllocation(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 3))
 		problem := draw(c, rng)
 		k, err := newJointKernel(problem, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range 40 {
 			k.Step(rng)
 			k.Adapt(i, 40)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -53,9 +54,7 @@ func BenchmarkJointStep(b *testing.B) {
 		b.Run(fmt.Sprintf("p=5/J=%d", j), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(42, 3))
 			k, err := newJointKernel(alike(j, 5), rng)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			for i := range 400 {
 				k.Step(rng)
 				k.Adapt(i, 400)
@@ -96,9 +95,7 @@ func BenchmarkInterweave(b *testing.B) {
 						return k, err
 					}
 					d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, mcmc.Plan{Chains: 1, Warmup: 500, Draws: 1000, Seed: seed})
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					least := math.Inf(1)
 					for j := range d.Names {
 						least = min(least, posterior.Of(d.Column(j)).ESSBulk())

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -61,9 +62,7 @@ func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, dr
 			fault(problem)
 		}
 		k, err := newJointKernel(problem, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names = problem.Names()
 		return k, truth, rng
 	})

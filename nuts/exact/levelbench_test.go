@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -19,9 +20,7 @@ func BenchmarkLevels(b *testing.B) {
 			_, obs := c.draw(rng)
 			f := newByLevel(alone(obs), c.prior)
 			k, err := newKernel(f, rng)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			x, grad := k.Proposal()
 			for b.Loop() {
 				f.LogDensity(grad, x)

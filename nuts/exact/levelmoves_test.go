@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -23,9 +24,7 @@ func TestFewRowsMix(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(set), 61))
 		_, obs := c.draw(rng)
 		k, err := newKernel(newByLevel(alone(obs), c.prior), rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names := obs.Names()
 		row, n := make([]float64, len(names)), []float64(nil)
 		for i := range 200 + draws {

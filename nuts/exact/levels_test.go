@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -318,9 +319,7 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 			fault(f)
 		}
 		k, err := newKernel(f, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		row := make([]float64, len(names))
 		if at := truth.Write(row); at < len(row) {
 			row[at] = float64(c.n)

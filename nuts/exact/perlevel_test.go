@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
@@ -37,16 +38,12 @@ func (c crossedLevels) columns(t *testing.T) [][]release.InLevel {
 	d.Factors = []schema.Factor{f}
 	d.Covariates = append(d.Covariates, schema.Column{Name: "x", Lower: -1, Upper: 3}, schema.Column{Name: "w", Lower: -1, Upper: 1})
 	d, err := d.Crossed("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if d, err = d.Select("y ~ f * x + w"); err != nil {
 		t.Fatal(err)
 	}
 	_, columns, err := release.WithinLevels(d, "f", c.levels-1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return columns
 }
 

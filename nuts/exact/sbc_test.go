@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -230,9 +231,7 @@ func calibrate(t *testing.T, seed uint64, c *modeltest.Simulation, trials int, f
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
 		k, err := newKernel(newDensity(alone(obs), c.Prior), rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if fault != nil {
 			k = fault(k)
 		}
@@ -269,9 +268,7 @@ func TestSBCFindsFaults(t *testing.T) {
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.BoxPrior(one)}
 	_, ranks := calibrate(t, 0, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
 		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return k
 	})
 	if !modeltest.Unlike(ranks) {

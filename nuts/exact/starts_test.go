@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -43,9 +44,7 @@ func TestExtremes(t *testing.T) {
 				}
 				plan := mcmc.Plan{Chains: 4, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 1}
 				d, err := Method{}.Sample(context.Background(), modeltest.Problem(obs, prior), plan)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if name, r := worstRHat(d); !(r < 1.05) {
 					t.Errorf("%s has R-hat %.3f", name, r)
 				}
@@ -83,9 +82,7 @@ func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.
 	draw := make([]float64, len(obs.Names()))
 	for range testsize.Of(5, 20) {
 		k, err := newKernel(newDensity(alone(obs), prior), rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range 3 {
 			k.Step(rng)
 			k.Params(draw)
@@ -145,9 +142,7 @@ func TestNoChainFreezes(t *testing.T) {
 			t.Parallel()
 			plan := mcmc.Plan{Chains: testsize.Of(4, 40), Warmup: 400, Draws: 100, Seed: 3}
 			d, err := Method{}.Sample(context.Background(), p, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if name, r := worstRHat(d); !(r < 1.1) {
 				t.Errorf("%s has R-hat %.3f over %d chains", name, r, plan.Chains)
 			}

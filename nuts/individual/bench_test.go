@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -27,9 +28,7 @@ func BenchmarkGradient(b *testing.B) {
 					s := model.Shape{P: p, Intercept: true}
 					rng := rand.New(rand.NewPCG(1, 1))
 					k, err := newKernel(invented(s, n, 24, release.Laplace), model.DefaultPrior(s), clamping, rng)
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					grad := make([]float64, k.Chain.Dim())
 					b.ReportAllocs()
 					for b.Loop() {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -109,9 +110,7 @@ func TestDensity(t *testing.T) {
 				fd.Jacobian(jacobian, image, x, &fd.JacobianSettings{Formula: fd.Central, Step: 1e-5})
 				det, _ := mat.LogDet(jacobian)
 				got, err := f.LogDensity(grad, x)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				difference := got - plainLogDensity(f, rowsOf(f.frame, x)) - det
 				if math.IsNaN(constant) {
 					constant = difference

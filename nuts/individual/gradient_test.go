@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/diff/fd"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -39,9 +40,7 @@ func TestGradient(t *testing.T) {
 			x, grad, scratch := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
 			value := func(x []float64) float64 {
 				logp, err := f.LogDensity(scratch, x)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				return logp + modeltest.Smoothing(f.obs, f.s, 1)
 			}
 			for range 3 {

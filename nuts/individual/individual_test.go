@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -20,9 +21,7 @@ func TestNoAllocation(t *testing.T) {
 		s := model.Shape{P: 3, Intercept: true}
 		rng := rand.New(rand.NewPCG(1, 1))
 		k, err := newKernel(invented(s, 50, 10, release.Laplace), model.DefaultPrior(s), clamping, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range 100 {
 			k.Step(rng)
 			k.Adapt(i, 100)
@@ -43,9 +42,7 @@ func TestExpect(t *testing.T) {
 	for _, problem := range []*model.Problem{{Releases: p.Releases[:1], Prior: p.Prior}, p} {
 		plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 20, Seed: 3}
 		silent, err := Method{}.Sample(t.Context(), problem, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var told []time.Duration
 		stepped := false
 		plan.Progress = func(mcmc.Progress) { stepped = true }

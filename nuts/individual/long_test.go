@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -32,9 +33,7 @@ func TestManyRows(t *testing.T) {
 	begin := time.Now()
 	d, err := Method{ModelClamping: *clamping}.Sample(context.Background(), modeltest.Problem(obs, c.Prior),
 		mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	worst, j := d.MinESS(0)
 	t.Logf("n = %g, ε = %g, clamping %v: %.0f s, %.1f leapfrog steps a draw, least ESS %.0f (%s), warnings %v",
 		*rows, *epsilon, *clamping, time.Since(begin).Seconds(), infoMean(d, "n_leapfrog__"), worst, d.Names[j], d.Warnings)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -34,12 +35,8 @@ func randomPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 		return v
 	}
 	nig, err := conjugate.NewNIG(vec(s.Q()), definite(s.Q()), 2+rng.Float64(), 1+rng.Float64())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	niw, err := conjugate.NewNIW(vec(s.P), 0.5+rng.Float64(), definite(s.P), float64(s.P)+3+rng.Float64())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &model.Prior{Theta: nig, Covariates: niw}
 }

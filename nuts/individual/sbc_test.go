@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -72,9 +73,7 @@ func (c *trial) ranks(t *testing.T, trials int, planted bool, kernel func(obs *m
 		rng := mcmc.Stream(11, i)
 		truth, obs := c.draw(rng)
 		k, err := kernel(obs, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return k, truth, rng
 	})
 }

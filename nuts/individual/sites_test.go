@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -54,9 +55,7 @@ func TestSitesGradient(t *testing.T) {
 			grad, unused := make([]float64, len(x)), make([]float64, len(x))
 			smooth := func() float64 {
 				logp, err := f.LogDensity(unused, x)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				for _, k := range f.all {
 					logp += modeltest.Smoothing(k.release.Observation, k.s, len(f.all))
 				}
@@ -89,9 +88,7 @@ func TestSitesNoAllocation(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		problem, _, _ := sitesAt(t, model.Shape{P: 1, Intercept: true}, v, rng)
 		k, err := newSitesKernel(problem, v.clamping, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range 40 {
 			k.Step(rng)
 			k.Adapt(i, 40)
@@ -144,9 +141,7 @@ func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]
 		truth, problem := c.Draw(rng)
 		names = problem.Names()
 		k, err := newSitesKernel(problem, v.clamping, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return k, truth, rng
 	})
 	return names, ranks

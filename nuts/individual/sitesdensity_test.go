@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -155,9 +156,7 @@ func offBy(t *testing.T, s model.Shape, v variant, fault func(*sites) nuts.Targe
 			x[i] += 0.3 * rng.NormFloat64()
 		}
 		got, err := target.LogDensity(grad, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		difference := got - plainSites(t, f, problem, x, v.clamping)
 		if math.IsNaN(constant) {
 			constant = difference

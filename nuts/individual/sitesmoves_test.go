@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -71,9 +72,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *
 	rng := rand.New(rand.NewPCG(63, 1))
 	_, problem := c.Draw(rng)
 	k, err := newSitesKernel(problem, v.clamping, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f := k.Chain.(*sites)
 	var sum, squares []float64
 	for range draws {

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -20,9 +21,7 @@ func sum(t *testing.T, rows [][]float64) *ssp.Statistics {
 	t.Helper()
 	a := ssp.NewAccumulator(len(rows[0]))
 	for _, row := range rows {
-		if err := a.Add(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Add(row))
 	}
 	return a.Statistics()
 }
@@ -56,18 +55,14 @@ func TestLeastSquaresWithoutNoise(t *testing.T) {
 		rows[i][3] += 0.1 * math.Sin(float64(i))
 	}
 	e, err := Run(sum(t, rows), true, release.Privacy{Epsilon: 1e9, Delta: 0.5, Neighbours: release.ReplaceOne}, simulated(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x, y := mat.NewDense(len(rows), 4, nil), mat.NewVecDense(len(rows), nil)
 	for i, row := range rows {
 		x.SetRow(i, []float64{1, row[0], row[1], row[2]})
 		y.SetVec(i, row[3])
 	}
 	var squares mat.VecDense
-	if err := squares.SolveVec(x, y); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, squares.SolveVec(x, y))
 	if e.Penalty != 0 {
 		t.Errorf("penalty %v", e.Penalty)
 	}
@@ -85,9 +80,7 @@ func TestPenaltyWithNoise(t *testing.T) {
 	rows, theta := line(30, 2, rand.New(rand.NewPCG(2, 0)))
 	p := release.Privacy{Epsilon: 0.1, Delta: 1e-6, Neighbours: release.ReplaceOne}
 	e, err := Run(sum(t, rows), true, p, simulated(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := e.Noise.XX * math.Sqrt(3*math.Log(18/risk)); e.Least != 0 || e.Penalty != want {
 		t.Errorf("least %v, penalty %v, want 0 and %v", e.Least, e.Penalty, want)
 	}
@@ -108,9 +101,7 @@ func TestNoiseIsDrawn(t *testing.T) {
 	for i := range z {
 		z[i] = new(big.Int)
 	}
-	if err := addNoise(z, 3, simulated(3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, addNoise(z, 3, simulated(3)))
 	squares := 0.
 	for _, v := range z {
 		squares += scaled(v) * scaled(v) / 9
@@ -124,22 +115,16 @@ func TestNoiseIsDrawn(t *testing.T) {
 func TestBudgetInThirds(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		noise, err := calibrate(3, true, release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := sensitivities(3, true, nb)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, part := range []struct {
 			sigma   float64
 			squared int64
 		}{{noise.Least, s.least}, {noise.XX, s.xx}, {noise.XY, s.xy}} {
 			spent := func(sigma float64) float64 {
 				delta, err := accounting.Delta(1./3, sigma, rootUp(part.squared))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				return delta
 			}
 			if spent(part.sigma) > 1e-6/3 || spent(part.sigma*(1-1e-6)) < 1e-6/3 {

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -44,9 +45,7 @@ func TestSensitivities(t *testing.T) {
 		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 			for p := 1; p <= 4; p++ {
 				s, err := sensitivities(p, intercept, nb)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				xx, xy := search(p, intercept, nb, rng)
 				boundXX, boundXY := float64(s.xx), float64(s.xy)
 				if xx > boundXX*(1+1e-12) || xy > boundXY*(1+1e-12) {
