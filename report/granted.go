@@ -36,6 +36,8 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates' moments as released"}
 	case c == model.StatedCovariates:
 		return []string{"covariates' moments as the prior states them"}
+	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse() && levels.Dummies() == len(f.Design.Covariates):
+		return nil
 	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse():
 		return []string{"covariates normal at each level of " + levels.Factor}
 	case f.ModelClamping:
