@@ -38,7 +38,7 @@ func newNames(p *Posterior) (*names, error) {
 		if !ok {
 			return nil, fmt.Errorf("the draws have a column %q, which is no parameter", name)
 		}
-		if most := len(covariates); of.K > most || of.L > most || of.Custodian > len(p.Custodians) {
+		if most := len(covariates); of.Kind != model.Cell && of.K > most || of.L > most || of.Custodian > len(p.Custodians) {
 			return nil, fmt.Errorf("the draws have a parameter %s, which the model has not", name)
 		}
 		n.place[name] = j

@@ -52,6 +52,9 @@ func (o *Options) byLevels() (err error) {
 	if err != nil {
 		return err
 	}
+	if len(first.Covariates) > 0 && first.Covariates[0].Term != nil {
+		return fmt.Errorf("sums by the levels of several factors, %s, are not foreseen: foresee those of one that has as many levels as they have cells, %d", o.ByLevel, k+1)
+	}
 	o.dummies, o.responds = k, first.Response.Name != o.Design.Response.Name
 	if o.responds && o.Family == model.Normal {
 		return fmt.Errorf("sums by the levels of the response %q (--by-level) are foreseen of a family: say --family binomial or probit", o.ByLevel)

@@ -166,3 +166,16 @@ func TestByLevelPlanRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestCellsAreNotForeseen(t *testing.T) {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b"}}, {Name: "g", Levels: []string{"a", "b", "c"}}}}
+	for _, f := range d.Factors {
+		for _, level := range f.Levels[1:] {
+			d.Covariates = append(d.Covariates, schema.Column{Name: f.Name + level, Upper: 1, Factor: f.Name, Level: level})
+		}
+	}
+	_, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f:g", Epsilons: []float64{1}, Ns: []int64{100}})
+	if err == nil || !strings.Contains(err.Error(), "as many levels as they have cells, 6") {
+		t.Error(err)
+	}
+}
