@@ -252,7 +252,7 @@ func (f *Fit) normalityWarnings() []string {
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
 	}
-	if names := binary(f.takenForNormal()); names != nil {
+	if names := schema.BinaryNames(f.takenForNormal()); names != nil {
 		are := "are dummies"
 		if len(names) == 1 {
 			are = "is a dummy"
@@ -317,15 +317,4 @@ func (f *Fit) releasedScatter(dst *model.Params) {
 			}
 		}
 	}
-}
-
-// binary names the columns that are known to be 0 or 1.
-func binary(columns []schema.Column) []string {
-	var names []string
-	for _, c := range columns {
-		if c.Binary() {
-			names = append(names, fmt.Sprintf("%q", c.Name))
-		}
-	}
-	return names
 }

@@ -82,6 +82,28 @@ func (s *Settled) Model() *schema.Design {
 	return s.Design
 }
 
+// ByCells is the order by the levels of all covariates, of one look where the response is 0 or 1; nil where they are not
+// categories alone, where it is refused, or where a former release is not so, which may tell what is asked.
+func (o Order) ByCells() *Order {
+	say := o.Say
+	o.ByLevel, o.Say = o.Design.Categorical(), nil
+	if o.ByLevel == "" {
+		return nil
+	}
+	if o.Design.Response.Binary() {
+		o.Steps = 1
+	}
+	settled, err := Settle(o)
+	if err != nil {
+		return nil
+	}
+	if formers, _ := settled.Formers(); len(formers) > 0 && !o.SpendAgain && settled.Differs(formers[0]) != nil {
+		return nil
+	}
+	o.Say = say
+	return &o
+}
+
 // Inferred is the design of the model that is asked for: Model, but where sums are by the levels of several factors.
 func (s *Settled) Inferred() *schema.Design {
 	if s.answers != nil {

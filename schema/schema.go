@@ -52,6 +52,16 @@ const (
 // Binary reports whether the column is known to be 0 or 1: a dummy or a boolean.
 func (c Column) Binary() bool { return c.Factor != "" || c.Type == typeBoolean }
 
+// BinaryNames quotes the names of columns that are known to be 0 or 1.
+func BinaryNames(columns []Column) (names []string) {
+	for _, c := range columns {
+		if c.Binary() {
+			names = append(names, strconv.Quote(c.Name))
+		}
+	}
+	return names
+}
+
 // Boolean reports whether the column holds truth values.
 func (c Column) Boolean() bool { return c.Type == typeBoolean }
 

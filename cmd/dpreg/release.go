@@ -192,22 +192,10 @@ func (f *flags) signer() (*signature.Key, error) {
 
 // takeCells orders sums by the levels of all covariates where these are categories alone, and nothing else was asked for.
 func (d *dataset) takeCells(o *custody.Order) {
-	by := *o
-	if by.ByLevel, by.Say = o.Design.Categorical(), nil; o.ByLevel != "" || by.ByLevel == "" || d.looks != "auto" {
-		return
+	if by := o.ByCells(); by != nil && o.ByLevel == "" && d.looks == "auto" {
+		*o = *by
+		d.note("the covariates are categories alone: sums are by their levels (--by-level %s)", files.Quoted(o.ByLevel))
 	}
-	if o.Design.Response.Binary() {
-		by.Steps = 1
-	}
-	settled, err := custody.Settle(by)
-	if err != nil {
-		return
-	}
-	if formers, _ := settled.Formers(); len(formers) > 0 && !d.spendAgain && settled.Differs(formers[0]) != nil {
-		return // a former release may tell what is asked
-	}
-	o.ByLevel, o.Steps = by.ByLevel, by.Steps
-	d.note("the covariates are categories alone: sums are by their levels (--by-level %s)", files.Quoted(by.ByLevel))
 }
 
 // keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.
