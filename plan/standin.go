@@ -78,6 +78,7 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 	if release.Responds(o.Model(), o.ByLevel) {
 		r = r.FactorLast()
 	}
+	r, _ = o.Answer(r) // to a formula that was settled
 	return r
 }
 

@@ -56,11 +56,8 @@ func runFit(f *flags, args []string) error {
 			n = manyRows
 		}
 		parts := int64(max(1, order.Split))
-		alike, err := order.Answer(plan.StandIn(n/parts, order, family))
-		if err != nil {
-			return usage(err)
-		}
-		if err := dpreg.Can(slices.Repeat(dpreg.One(alike), int(parts)), o); err != nil {
+		alike := slices.Repeat(dpreg.One(plan.StandIn(n/parts, order, family)), int(parts))
+		if err := dpreg.Can(alike, o); err != nil {
 			return usage(err)
 		}
 		f.foretell(order, rows)
