@@ -106,7 +106,7 @@ func TestByCellsRefuses(t *testing.T) {
 		{"y ~ x + g", "g:t", `"t" is no column of categories`, nil},
 		{"y ~ x + g + t", "g:x", `"x" is no column of categories`, nil},
 		{"y ~ x + g + t", "g:g", "stands twice", nil},
-		{"t ~ x + g", "g:t", `"t" is no column of categories`, nil},
+		{"t ~ x + g", "g:t", `"t" is the response`, nil},
 		{"y ~ x + g + t", "g,t", `several columns have ":" between them`, nil},
 		{"y ~ x + g + t", "g:t", "--per-level is of one factor", func(o *custody.Order) { o.PerLevel = true }},
 		{"y ~ x + g + t", "g:t", "--with-moments", func(o *custody.Order) { o.WithMoments = true }},

@@ -48,6 +48,8 @@ func (d *Design) Cells(factors []string) (*Cells, error) {
 		switch {
 		case slices.Contains(factors[:i], name):
 			return nil, fmt.Errorf("%q stands twice", name)
+		case d.Response.FactorName() == name:
+			return nil, fmt.Errorf("%q is the response, and levels are of covariates, or of it alone", name)
 		case f != nil:
 			c.of = append(c.of, *f)
 		case truth:
