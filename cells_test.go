@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
@@ -22,7 +23,7 @@ import (
 )
 
 // applicants are Berkeley's, of testdata/ucb.counts.csv, published by gender and department.
-func applicants(t *testing.T, epsilon float64) *release.Release {
+func applicants(t *testing.T, pr release.Privacy, formula string) *release.Release {
 	t.Helper()
 	file, err := os.Open("testdata/ucb.counts.csv")
 	must.Do(t, err)
@@ -51,9 +52,9 @@ func applicants(t *testing.T, epsilon float64) *release.Release {
 		}
 	}
 	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d, ByLevel: d.Categorical(), Steps: 1,
-		Privacy: replaced(epsilon), Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(8, 1))), NoLedger: true})
+		Privacy: pr, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(8, 1))), NoLedger: true})
 	must.Do(t, err)
-	r, err = r.Select("")
+	r, err = r.Select(formula)
 	must.Do(t, err)
 	return r
 }
@@ -62,7 +63,7 @@ func applicants(t *testing.T, epsilon float64) *release.Release {
 //
 //	glm(I(Admit == "Admitted") ~ Gender + Dept, binomial, as.data.frame(UCBAdmissions), weights = Freq)
 func TestCellsAreMaximumLikelihood(t *testing.T) {
-	f, err := dpreg.Infer(context.Background(), dpreg.One(applicants(t, 1e4)), dpreg.Options{Family: model.Binomial,
+	f, err := dpreg.Infer(context.Background(), dpreg.One(applicants(t, replaced(1e4), "")), dpreg.Options{Family: model.Binomial,
 		Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(300, 1000), Seed: 1}})
 	must.Do(t, err)
 	for k, want := range [][2]float64{{0.5821, 0.0690}, {0.0999, 0.0808}, {-0.0434, 0.1098}, {-1.2626, 0.1066}, {-1.2946, 0.1058}, {-1.7393, 0.1261}, {-3.3065, 0.1700}} {
@@ -80,7 +81,7 @@ func TestCellsAreMaximumLikelihood(t *testing.T) {
 
 // TestCellsAreChecked: a check finds sums of cells that no rows of the model have, and takes those that they have.
 func TestCellsAreChecked(t *testing.T) {
-	r := applicants(t, 10)
+	r := applicants(t, replaced(10), "")
 	p := func() float64 {
 		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
 		must.Do(t, err)
@@ -96,5 +97,22 @@ func TestCellsAreChecked(t *testing.T) {
 	r.TakeLevels(r.Levels, told)
 	if all := p(); all > 0.02 {
 		t.Errorf("of sums that no rows have p = %v", all)
+	}
+}
+
+// TestCellsOfLatentRows: where n is not public it is drawn, and products of factors are no normal covariates.
+func TestCellsOfLatentRows(t *testing.T) {
+	r := applicants(t, release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}, "admitted ~ Gender * Dept")
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
+	must.Do(t, err)
+	all := f.Summary(dpreg.Original, 0.95)
+	for _, w := range all.Warnings {
+		if strings.Contains(w, "modelled as normal, and") {
+			t.Error(w)
+		}
+	}
+	n := all.Parameters[len(all.Parameters)-1]
+	if n.Name != "n" || !(n.SD > 1 && n.SD < 2*r.Noise.SDOf(r.NNoise)) || math.Abs(n.Mean-4526) > 5*n.SD {
+		t.Errorf("%s: %v ± %v", n.Name, n.Mean, n.SD)
 	}
 }

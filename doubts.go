@@ -262,7 +262,9 @@ func (f *Fit) normalityWarnings() []string {
 		}
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", strings.Join(names, ", "), are))
 	}
-	if names := f.Design.Uncrossed(f.Custodians[0].Release.Levels.Crossed()).Related(); names != nil {
+	d := f.Design.Uncrossed(f.Custodians[0].Release.Levels.Crossed())
+	d.Covariates = d.Covariates[len(f.Design.Covariates)-len(f.takenForNormal()):]
+	if names := d.Related(); names != nil {
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s is made of what other covariates are: see dpreg help formulas", names[0]))
 	}
 	return warnings

@@ -394,12 +394,12 @@ func (s *levelSpoke) reach() {
 
 func (s *levelSpoke) signs() []int { return nil }
 
-// write writes the covariates' law, of one release, or n where it is latent.
-func (s *levelSpoke) write(dst []float64) int {
-	if !s.drawn {
-		return s.writeRows(dst)
+// write writes the covariates' law, of one release, and n where it is latent.
+func (s *levelSpoke) write(dst []float64) (n int) {
+	if s.drawn {
+		n = s.params.WriteCovariates(dst)
 	}
-	return s.params.WriteCovariates(dst)
+	return n + s.writeRows(dst[n:])
 }
 
 // move moves counts, and draws the covariates' law.
