@@ -83,11 +83,12 @@ func (s *Settled) Model() *schema.Design {
 }
 
 // ByCells is the order by the levels of all covariates, of one look where the response is 0 or 1; nil where they are not
-// categories alone, where it is refused, or where a former release is not so, which may tell what is asked.
+// categories alone, where others are asked for, where it is refused, or where a former release is not so, which may tell
+// what is asked.
 func (o Order) ByCells() *Order {
-	say := o.Say
+	say, asked := o.Say, o.ByLevel != ""
 	o.ByLevel, o.Say = o.Design.Categorical(), nil
-	if o.ByLevel == "" {
+	if o.ByLevel == "" || asked {
 		return nil
 	}
 	if o.Design.Response.Binary() {

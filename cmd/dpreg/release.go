@@ -174,9 +174,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		}
 	}
 	o.Rows = d.rowsOf()
-	if d.cmd.Name() == "fit" {
-		d.takeCells(&o)
-	}
+	d.takeCells(&o)
 	d.keepResponse(&o)
 	return custody.Settle(o)
 }
@@ -188,14 +186,6 @@ func (f *flags) signer() (*signature.Key, error) {
 	}
 	key, err := signature.ReadKey(f.signKey)
 	return &key, usage(within("--sign", err))
-}
-
-// takeCells orders sums by the levels of all covariates where these are categories alone, and nothing else was asked for.
-func (d *dataset) takeCells(o *custody.Order) {
-	if by := o.ByCells(); by != nil && o.ByLevel == "" && d.looks == "auto" {
-		*o = *by
-		d.note("the covariates are categories alone: sums are by their levels (--by-level %s)", files.Quoted(o.ByLevel))
-	}
 }
 
 // keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.
