@@ -120,3 +120,24 @@ func TestByCellsRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestByCellsInParts: parts of the rows have sums by cells, which add up to those of all.
+func TestByCellsInParts(t *testing.T) {
+	o := crossedOrder(t, "y ~ t + g")
+	o.Split, o.Privacy.Epsilon, o.Path = 2, 1e9, filepath.Join(t.TempDir(), "r.parts")
+	settled, err := custody.Settle(o)
+	must.Do(t, err)
+	parts, err := settled.PublishParts(context.Background())
+	must.Do(t, err)
+	rows := 0.0
+	for _, r := range parts {
+		r, err := settled.Answer(r)
+		must.Do(t, err)
+		for _, count := range r.Levels.Counts {
+			rows += count
+		}
+	}
+	if len(parts) != 2 || math.Abs(rows-60) > 1e-6 {
+		t.Errorf("%d parts of %v rows", len(parts), rows)
+	}
+}

@@ -103,6 +103,7 @@ func (s *Settled) readParts(ctx context.Context) (n int64, noised func() ([]*rel
 func (s *Settled) part(dealt []float64) *Settled {
 	one := *s
 	one.Split, one.Say, one.passes, one.marks = 0, nil, nil, nil
+	one.answers = nil // rows that were dealt have the columns of the release
 	if s.people != nil {
 		one.people = &people{how: s.people.how, m: s.people.m, over: s.people.over}
 	}
