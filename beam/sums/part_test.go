@@ -42,7 +42,7 @@ func TestPart(t *testing.T) {
 	all := merged(part(1, 0.25), some)
 	whole := text(all)
 	var sums ssp.Accumulator
-	if s, err := one([][]byte{whole, whole}, paths, 1); err != nil || sums.UnmarshalBinary(s.Sums) != nil || sums.N() != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
+	if s, err := one([][]byte{whole, whole}, paths, 1); err != nil || sums.UnmarshalBinary(s.Sums) != nil || sums.Statistics().N != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
 		t.Errorf("%v: %v", s, err)
 	}
 	for i := range whole {
