@@ -7,34 +7,22 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// crossed are the factors that levels are of, nil where they are of one.
-func crossed(d *schema.Design, factor string) []string {
+// cellsOf are those of several factors, as Levels.Factor names them; nil where it names one.
+func cellsOf(d *schema.Design, factor string) (*schema.Cells, error) {
 	for _, c := range d.Columns() {
 		if c.FactorName() == factor {
-			return nil
+			return nil, nil
 		}
 	}
-	return schema.Crossed(factor)
-}
-
-// cells are those of several factors by whose levels sums are, nil where there are none.
-func (r *Release) cells() *schema.Cells {
-	if r.Levels == nil {
-		return nil
-	}
-	factors := crossed(&r.Schema, r.Levels.Factor)
+	factors := schema.Crossed(factor)
 	if factors == nil {
-		return nil
+		return nil, nil
 	}
-	cells, _ := r.Schema.Cells(factors) // of a schema that was checked
-	return cells
+	return d.Cells(factors)
 }
 
-func cellsFirst(d *schema.Design, factor string, factors []string) (*schema.Design, int, error) {
-	cells, err := d.Cells(factors)
-	if err != nil {
-		return nil, 0, err
-	}
+// cellsFirst is LevelsFirst of cells.
+func cellsFirst(d *schema.Design, factor string, cells *schema.Cells) (*schema.Design, int, error) {
 	switch n := len(cells.Names); {
 	case n > MaxLevels:
 		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some, or name fewer columns", factor, n, MaxLevels)
@@ -47,21 +35,18 @@ func cellsFirst(d *schema.Design, factor string, factors []string) (*schema.Desi
 // OfCells is the design of a model of a release of sums by the levels of several factors, in the order of its columns; nil
 // where they are of one. The design of the release is that of LevelsFirst.
 func OfCells(d *schema.Design, factor, formula string) (*schema.Design, error) {
-	factors := crossed(d, factor)
-	if factors == nil {
-		return nil, nil
-	}
-	cells, err := d.Cells(factors)
-	if err != nil {
+	cells, err := cellsOf(d, factor)
+	if cells == nil {
 		return nil, err
 	}
 	design, _, err := cells.Select(d, formula)
 	return design, err
 }
 
-// Indicate makes rows of the columns of LevelsFirst of rows of d's, of several factors, in scaled units.
+// Indicate makes rows of the columns of LevelsFirst of rows of d's, of several factors, in scaled units: each as long as
+// d has columns, the response last. A row in no cell is an error, which tells nothing of it.
 func Indicate(d *schema.Design, factor string, rows []float64) ([]float64, error) {
-	cells, err := d.Cells(crossed(d, factor))
+	cells, err := cellsOf(d, factor)
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,10 @@ type Combination struct {
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
 // there is no intercept. Where the factor is the response, the last covariate takes its place.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
-	if factors := crossed(d, factor); factors != nil {
-		return cellsFirst(d, factor, factors)
+	if cells, err := cellsOf(d, factor); err != nil {
+		return nil, 0, err
+	} else if cells != nil {
+		return cellsFirst(d, factor, cells)
 	}
 	if Responds(d, factor) {
 		d = responseFirst(d)
@@ -285,10 +287,8 @@ func (r *Release) LevelNames() []string {
 }
 
 func levelsOf(d *schema.Design, factor string) []string {
-	if factors := crossed(d, factor); factors != nil {
-		if cells, err := d.Cells(factors); err == nil {
-			return cells.Names
-		}
+	if cells, _ := cellsOf(d, factor); cells != nil {
+		return cells.Names
 	}
 	for _, f := range d.Factors {
 		if f.Name == factor {

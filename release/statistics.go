@@ -107,8 +107,10 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 // from a release with an intercept whose columns are not centred at 0; as a
 // covariate the response whose Σy² is withheld.
 func (r *Release) Select(formula string) (*Release, error) {
-	if cells := r.cells(); cells != nil {
-		return r.selectCells(cells, formula)
+	if r.Levels != nil {
+		if cells, _ := cellsOf(&r.Schema, r.Levels.Factor); cells != nil { // of a schema that was checked
+			return r.selectCells(cells, formula)
+		}
 	}
 	design, err := r.selectDesign(formula)
 	if err != nil {

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,9 +12,10 @@ import (
 // Cells are the combinations of the levels of several factors, truth values among them, the levels of the first
 // varying fastest: the levels of one factor, of which each but the first has an indicator, a made column.
 type Cells struct {
-	of      []Factor // of a truth value the levels are false and true
-	boolean []bool
-	Names   []string // a cell's, the names of its levels with ":" between them
+	of    []Factor   // of a truth value the levels are false and true
+	texts [][]string // what made columns have of each level of a factor
+	terms [][]string // of each cell
+	Names []string   // a cell's, the names of its levels with ":" between them
 }
 
 // Crossed reads the names of factors with ":" between them, as a formula has them; nil where a text is not several names.
@@ -42,105 +42,77 @@ func Crossed(text string) (factors []string) {
 
 // Cells crosses factors of which columns are, or are made.
 func (d *Design) Cells(factors []string) (*Cells, error) {
-	c := &Cells{Names: []string{""}}
+	c := &Cells{}
+	var levels [][]string
 	for i, name := range factors {
-		f, truth := d.factor(name), slices.ContainsFunc(slices.Concat(d.Covariates, d.Sources), func(c Column) bool { return c.Boolean() && c.Name == name })
+		f, own := d.factor(name), expression.Quote(name)
+		texts := []string{"I(1 - " + own + ")", own}
 		switch {
 		case slices.Contains(factors[:i], name):
 			return nil, fmt.Errorf("%q stands twice", name)
 		case d.Response.FactorName() == name:
 			return nil, fmt.Errorf("%q is the response, and levels are of covariates, or of it alone", name)
 		case f != nil:
-			c.of = append(c.of, *f)
-		case truth:
-			c.of = append(c.of, Factor{name, []string{"false", "true"}})
+			texts = nil
+			for _, level := range f.Levels {
+				texts = append(texts, f.dummy(level).Name)
+			}
+		case slices.ContainsFunc(slices.Concat(d.Covariates, d.Sources), func(c Column) bool { return c.Boolean() && c.Name == name }):
+			f = &Factor{name, []string{"false", "true"}}
 		default:
 			return nil, fmt.Errorf("%q is no column of categories or truth values among the covariates", name)
 		}
-		c.boolean = append(c.boolean, truth)
+		c.of, c.texts, levels = append(c.of, *f), append(c.texts, texts), append(levels, f.Levels)
 	}
-	for i, f := range c.of {
-		var names []string
-		for _, level := range f.Levels {
-			for _, before := range c.Names {
-				if i > 0 {
-					level := before + ":" + level
-					names = append(names, level)
-					continue
-				}
-				names = append(names, level)
-			}
-		}
-		c.Names = names
+	c.terms = products(c.texts)
+	for _, names := range products(levels) {
+		c.Names = append(c.Names, strings.Join(names, ":"))
 	}
 	return c, nil
 }
 
-// level is that of factor i in a cell.
-func (c *Cells) level(cell, i int) int {
-	for _, f := range c.of[:i] {
-		cell /= len(f.Levels)
+// products are all terms of one text of each list, those of the first varying fastest.
+func products(lists [][]string) [][]string {
+	terms := [][]string{nil}
+	for _, list := range lists {
+		var longer [][]string
+		for _, text := range list {
+			for _, term := range terms {
+				longer = append(longer, append(slices.Clone(term), text))
+			}
+		}
+		terms = longer
 	}
-	return cell % len(c.of[i].Levels)
-}
-
-// text is what a made column has of a level of factor i.
-func (c *Cells) text(i, level int) string {
-	f := c.of[i]
-	switch own := expression.Quote(f.Name); {
-	case !c.boolean[i]:
-		return f.Name + f.Levels[level]
-	case level == 0:
-		return "I(1 - " + own + ")"
-	default:
-		return own
-	}
+	return terms
 }
 
 func product(term []string) Column {
 	return Column{Name: strings.Join(term, ":"), Upper: 1, Term: term}
 }
 
-// indicators are the columns of all cells but the first.
-func (c *Cells) indicators() (all []Column) {
-	for cell := range c.Names[1:] {
-		var term []string
-		for i := range c.of {
-			term = append(term, c.text(i, c.level(cell+1, i)))
-		}
-		all = append(all, product(term))
-	}
-	return all
-}
-
 // columns are those of the factors in a formula, and, with products, of all products of them.
-func (c *Cells) columns(d *Design, products bool) (all []Column) {
-	for of := uint(1); of < 1<<len(c.of); of++ {
-		if n := bits.OnesCount(of); n > 1 && !products {
+func (c *Cells) columns(d *Design, crossed bool) (all []Column) {
+	for _, f := range c.of {
+		if d.factor(f.Name) == nil {
+			all = append(all, d.sourced(f.Name))
 			continue
 		}
-		terms := [][]string{nil}
-		for i, f := range c.of {
-			if of>>i&1 == 0 {
-				continue
-			}
-			var longer [][]string
-			for level := range f.Levels[1:] {
-				for _, term := range terms {
-					longer = append(longer, append(slices.Clone(term), c.text(i, level+1)))
-				}
-			}
-			terms = longer
+		for _, level := range f.Levels[1:] {
+			all = append(all, f.dummy(level))
 		}
-		for level, term := range terms {
-			switch i := bits.TrailingZeros(of); {
-			case len(term) > 1:
-				all = append(all, product(term))
-			case c.boolean[i]:
-				all = append(all, d.sourced(c.of[i].Name))
-			default:
-				all = append(all, c.of[i].dummy(c.of[i].Levels[level+1]))
+	}
+	for of := uint(1); crossed && of < 1<<len(c.of); of++ {
+		var lists [][]string
+		for i, texts := range c.texts {
+			if of>>i&1 > 0 {
+				lists = append(lists, texts[1:])
 			}
+		}
+		if len(lists) < 2 {
+			continue
+		}
+		for _, term := range products(lists) {
+			all = append(all, product(term))
 		}
 	}
 	return all
@@ -149,32 +121,16 @@ func (c *Cells) columns(d *Design, products bool) (all []Column) {
 // within is what a column is in each cell, 0 or 1; nil where it is not of the factors alone.
 func (c *Cells) within(column Column) (values []float64) {
 	term := column.parts()
-	for cell := range c.Names {
-		left := slices.Clone(term)
-		for i := range c.of {
-			if at := slices.Index(left, c.text(i, c.level(cell, i))); at >= 0 {
-				left = slices.Delete(left, at, at+1)
-			}
-		}
-		values = append(values, 0)
-		if len(left) == 0 {
-			values[cell] = 1
-		}
+	lacks := func(texts []string) bool {
+		return slices.ContainsFunc(term, func(text string) bool { return !slices.Contains(texts, text) })
 	}
-	for _, text := range term {
-		if !slices.ContainsFunc(c.of, func(f Factor) bool { return slices.Contains(c.texts(f), text) }) {
-			return nil
-		}
+	if lacks(slices.Concat(c.texts...)) {
+		return nil
+	}
+	for _, cell := range c.terms {
+		values = append(values, indicator(!lacks(cell)))
 	}
 	return values
-}
-
-func (c *Cells) texts(f Factor) (all []string) {
-	i := slices.IndexFunc(c.of, func(other Factor) bool { return other.Name == f.Name })
-	for level := range f.Levels {
-		all = append(all, c.text(i, level))
-	}
-	return all
 }
 
 // apart are the covariates of d that are not of the factors alone.
@@ -185,12 +141,16 @@ func (c *Cells) apart(d *Design) []Column {
 // Indicated is the design of d whose first covariates are the indicators of cells, in place of columns of the factors alone.
 func (c *Cells) Indicated(d *Design) *Design {
 	out := *d
-	for i, f := range c.of {
-		if c.boolean[i] && indexOf(d.Sources, f.Name) < 0 {
+	out.Covariates = nil
+	for _, f := range c.of {
+		if d.factor(f.Name) == nil && indexOf(d.Sources, f.Name) < 0 {
 			out.Sources = append(slices.Clone(out.Sources), d.Covariates[indexOf(d.Covariates, f.Name)])
 		}
 	}
-	out.Covariates = slices.Concat(c.indicators(), c.apart(d))
+	for _, term := range c.terms[1:] {
+		out.Covariates = append(out.Covariates, product(term))
+	}
+	out.Covariates = append(out.Covariates, c.apart(d)...)
 	return &out
 }
 
@@ -203,9 +163,8 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 		out.Covariates = slices.Concat(c.columns(d, products), c.apart(d))
 		return &out
 	}
-	plain := with(false)
 	if strings.TrimSpace(formula) == "" {
-		formula = plain.Formula().String()
+		formula = with(false).Formula().String()
 	}
 	f, err := ParseFormula(formula)
 	if err != nil {
@@ -229,7 +188,11 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 	}
 	for _, column := range c.columns(d, false) {
 		if indexOf(own, column.Name) < 0 {
-			return nil, nil, fmt.Errorf("a model of it has %s among its covariates, each as a whole", Listed(c.factors()))
+			var names []string
+			for _, f := range c.of {
+				names = append(names, f.Name)
+			}
+			return nil, nil, fmt.Errorf("a model of it has %s among its covariates, each as a whole", Listed(names))
 		}
 	}
 	if !out.Intercept {
@@ -237,13 +200,6 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 	}
 	out.Covariates = slices.Concat(own, c.apart(out))
 	return out, coding, nil
-}
-
-func (c *Cells) factors() (names []string) {
-	for _, f := range c.of {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // Categorical are the factors that all covariates are of, with ":" between them, for Cells; empty where one is of something
