@@ -37,7 +37,7 @@ func newCrossedRows(name model.Family, q int, kind release.Kind) *crossedRows {
 
 // draw returns parameters in the order of the problem's names, and the problem.
 func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Joint) {
-	k, levels := len(crossedCoding[0]), len(crossedCoding)
+	k, levels, cells := len(crossedCoding[0]), len(crossedCoding), c.cells.counted(rng)
 	q := c.shape.P - k
 	own, one := model.NewParams(c.shape), model.NewParams(c.cells.shape)
 	model.NewConditionals(c.shape, c.prior, true).DrawPrior(own, rng)
@@ -54,13 +54,13 @@ func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Join
 	copy(one.Theta[levels:], own.Theta[1+k:])
 	one.Sigma2, one.LogW = own.Sigma2, own.LogW
 	response := func(eta float64) float64 { return eta + math.Sqrt(own.Sigma2)*rng.NormFloat64() }
-	units := c.cells.site(nil).Units
+	units := cells.site(nil).Units
 	if c.name != model.Normal {
-		response, units = func(eta float64) float64 { return 2*c.of.draw(eta, rng) - 1 }, c.cells.unitsOfX()
+		response, units = func(eta float64) float64 { return 2*c.of.draw(eta, rng) - 1 }, cells.unitsOfX()
 	}
-	obs := c.cells.drawSums(one, units, response, rng)
+	obs := cells.drawSums(one, units, response, rng)
 	obs.Shape, obs.Told.Dummies = c.shape, k
-	r := release.Release{N: int64(c.cells.n), Schema: schema.Design{Covariates: make([]schema.Column, c.shape.P), Intercept: true}}
+	r := release.Release{N: int64(obs.N), Schema: schema.Design{Covariates: make([]schema.Column, c.shape.P), Intercept: true}}
 	r.TakeLevels(&release.Levels{Sums: make([][]float64, levels), Coding: crossedCoding}, obs.Told.Z)
 	obs.Z = r.Statistics.Vector()
 	obs.Scale = obs.Scale[:len(obs.Z)]
@@ -104,6 +104,9 @@ func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Join
 		own.Write(truth)
 	} else {
 		own.WriteLinked(truth)
+	}
+	if cells.most > 0 {
+		truth[len(truth)-1] = float64(cells.n)
 	}
 	return truth, problem
 }
@@ -159,8 +162,10 @@ func TestCrossedSBC(t *testing.T) {
 	if *sbcLong {
 		trials = 500
 	}
-	for i, c := range []*crossedRows{newCrossedRows(model.Binomial, 0, release.Laplace), newCrossedRows(model.Normal, 1, release.Gaussian)} {
-		if i > 0 && testing.Short() {
+	latent := newCrossedRows(model.Probit, 0, release.Gaussian)
+	latent.cells.most = 600
+	for i, c := range []*crossedRows{newCrossedRows(model.Binomial, 0, release.Laplace), newCrossedRows(model.Normal, 1, release.Gaussian), latent} {
+		if i == 1 && testing.Short() {
 			continue
 		}
 		t.Run(string(c.name), func(t *testing.T) {

@@ -105,6 +105,40 @@ func (s *custodian) intercept() float64 {
 	return 0
 }
 
+// takeEta takes η_l = θ₀ + Σ_c u_cθ_c of a factor's columns u_c = ±1 in each level.
+func (s *custodian) takeEta(eta []float64) {
+	own := s.theta[1 : 1+s.Told.Dummies]
+	first := s.theta[0]
+	for _, c := range own {
+		first -= c
+	}
+	for l := range eta {
+		eta[l] = first
+		for c, theta := range own {
+			if s.Shape.Has(l, c) {
+				eta[l] += 2 * theta
+			}
+		}
+	}
+}
+
+// giveEta adds the gradient in η_l to gTheta.
+func (s *custodian) giveEta(byEta []float64) {
+	all := 0.0
+	for l, g := range byEta {
+		all += g
+		for c := range s.Told.Dummies {
+			if s.Shape.Has(l, c) {
+				s.gTheta[1+c] += 2 * g
+			}
+		}
+	}
+	s.gTheta[0] += all
+	for c := range s.Told.Dummies {
+		s.gTheta[1+c] -= all
+	}
+}
+
 // giveSigma adds the gradient in σ to the hub's, or takes that in σ_j.
 func (s *custodian) giveSigma(g float64) {
 	if s.pooled != nil {

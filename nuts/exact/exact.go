@@ -49,8 +49,11 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 		return nil, errors.New("of sums by the levels of a factor (--by-level) each custodian's covariates have a law of their own: leave --covariates shared out")
 	}
 	return joint, joint.Each(func(obs *model.Observation) error {
+		if counted(obs, joint.Family) {
+			return nil
+		}
 		if joint.Family != model.Normal && obs.Told != nil && obs.Count.Latent() {
-			return fmt.Errorf("family %s has no law of sums by levels (--by-level) where the number of rows is not public: publish with --neighbours replace-one, or without --by-level", joint.Family)
+			return fmt.Errorf("family %s has no law of sums by levels (--by-level) where the number of rows is not public, but of a response of 0 and 1 on categories alone: publish with --neighbours replace-one, or without --by-level", joint.Family)
 		}
 		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
 			return fmt.Errorf("family %s of %d covariates needs at least %g rows, and the release has n = %g: take fewer by --formula", joint.Family, obs.Shape.P, more, obs.N)
@@ -89,7 +92,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 
 // leveled tells whether a release has sums by the levels of a factor among the covariates.
 func leveled(t *model.Joint) bool {
-	return slices.ContainsFunc(t.Sites, byFactor)
+	return slices.ContainsFunc(t.Sites, func(s *model.Site) bool { return byFactor(s.Observation) })
 }
 
-func byFactor(s *model.Site) bool { return s.Told != nil && s.Told.Response == nil }
+func byFactor(o *model.Observation) bool { return o.Told != nil && o.Told.Response == nil }

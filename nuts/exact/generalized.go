@@ -57,7 +57,7 @@ func knowing(site *model.Site) *model.Site {
 		obs.Measurements[k] = known(*m)
 	}
 	switch {
-	case byFactor(site):
+	case byFactor(site.Observation):
 		told := *obs.Told
 		told.Scale = slices.Clone(told.Scale)
 		told.Scale[len(told.Scale)-1] = math.Inf(1)

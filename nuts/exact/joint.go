@@ -77,7 +77,10 @@ func newJoint(t *model.Joint) *joint {
 }
 
 func newPart(t *model.Joint, j int, hub *model.Hub, least *leastSquare) part {
-	if byFactor(t.Sites[j]) {
+	switch {
+	case counted(t.Sites[j].Observation, t.Family):
+		return newCountSpoke(t, j, hub)
+	case byFactor(t.Sites[j].Observation):
 		return newLevelSpoke(t, j, hub, least)
 	}
 	return newSpoke(t, j, hub, least)
@@ -86,11 +89,12 @@ func newPart(t *model.Joint, j int, hub *model.Hub, least *leastSquare) part {
 // Dim returns the number of coordinates.
 func (f *joint) Dim() int { return f.at[len(f.spokes)] }
 
-// blocks are the sizes of the spokes' coordinates.
-func (f *joint) blocks() []int {
-	sizes := make([]int, len(f.spokes))
-	for j := range sizes {
-		sizes[j] = f.at[j+1] - f.at[j]
+// blocks are the sizes of the spokes' coordinates, of those that have any.
+func (f *joint) blocks() (sizes []int) {
+	for j := range f.spokes {
+		if size := f.at[j+1] - f.at[j]; size > 0 {
+			sizes = append(sizes, size)
+		}
 	}
 	return sizes
 }

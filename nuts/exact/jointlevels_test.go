@@ -100,10 +100,11 @@ func TestJointLevelsGradient(t *testing.T) {
 func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, step float64, rng *rand.Rand) {
 	t.Helper()
 	for _, s := range f.spokes {
-		s := s.(*levelSpoke)
-		s.levelSums.noise = flatNoise(s.Observation)
+		if s, of := s.(*levelSpoke); of {
+			s.levelSums.noise = flatNoise(s.Observation)
+		}
 	}
-	first := f.spokes[0].(*levelSpoke)
+	first := sumsOf(f.spokes[0])
 	first.counts[0] += first.counts[1]
 	first.counts[1] = 0
 	first.take(first.counts)
@@ -117,6 +118,13 @@ func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, 
 	}
 	f.Reach(y)
 	f.checkSlopes(t, name, y, step)
+}
+
+func sumsOf(s part) *levelSums {
+	if s, of := s.(*countSpoke); of {
+		return s.levelSums
+	}
+	return s.(*levelSpoke).levelSums
 }
 
 // leveledChain is a chain of spokes by levels, which have more coordinates to be tuned to.

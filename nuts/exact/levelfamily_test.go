@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -73,7 +75,7 @@ func TestLevelFamilyGradient(t *testing.T) {
 				levels, q := size[0], size[1]
 				c := leveledFamilies(name, levels, q, custodians, linkPrior(model.Shape{P: levels - 1 + q, Intercept: true}))
 				truth, problem := c.draw(rng)
-				for math.Abs(truth[0])+math.Abs(truth[1]) > 2 { // where y is alike in all rows differences are of digits
+				for floats.Norm(truth[:levels+q], math.Inf(1)) > 1.2 { // where y is alike in all rows differences are of digits
 					truth, problem = c.draw(rng)
 				}
 				problem.Partial, problem.SpreadSD = custodians > 1 && levels > 2, slices.Repeat([]float64{0.5}, levels+q)

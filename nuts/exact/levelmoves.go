@@ -75,6 +75,14 @@ func (f *levelSums) writeRows(dst []float64) int {
 	return f.latent()
 }
 
+// write writes the covariates' law, of one release, and n where it is latent.
+func (f *levelSums) write(dst []float64) (n int) {
+	if f.drawn {
+		n = f.params.WriteCovariates(dst)
+	}
+	return n + f.writeRows(dst[n:])
+}
+
 // countMover is a part of a density that has levelSums, in coordinates x.
 type countMover interface {
 	set(x []float64) bool                         // takes F and D, and log J

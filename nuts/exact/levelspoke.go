@@ -32,7 +32,6 @@ type levelSpoke struct {
 	logp     float64 // where set was last
 	logY     float64 // of y's coordinates, log J left out
 	ok       bool
-	drawn    bool // draws have the covariates' law
 }
 
 func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *levelSpoke {
@@ -41,7 +40,8 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 	q := t.Shape.P - k
 	vec := func() []float64 { return make([]float64, levels) }
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
-		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), drawn: t.Shared}
+		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
+	s.drawn = t.Shared
 	if t.Family != model.Normal {
 		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, levels)
 		s.family.least = least
@@ -93,22 +93,6 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	return ok
 }
 
-// takeEta takes η of θ.
-func (s *levelSpoke) takeEta() {
-	first := s.theta[0]
-	for _, c := range s.theta[1 : 1+s.k] {
-		first -= c
-	}
-	for l := range s.eta {
-		s.eta[l] = first
-		for c, theta := range s.theta[1 : 1+s.k] {
-			if s.obs.Shape.Has(l, c) {
-				s.eta[l] += 2 * theta
-			}
-		}
-	}
-}
-
 // over is what F_xl is over in x̄_l: √n_l, and 1 where a family's law is at the mean of no rows.
 func (s *levelSpoke) over(l int) float64 {
 	if s.family != nil {
@@ -127,7 +111,7 @@ func (s *levelSpoke) wideY(l int) (precision, centre float64) {
 
 // takeM takes m and s², F_x and D_x being known.
 func (s *levelSpoke) takeM() {
-	s.takeEta()
+	s.takeEta(s.eta)
 	if s.family != nil {
 		s.aim()
 		return
@@ -270,24 +254,15 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	} else {
 		s.pullRow(grad[s.levels:], y[s.levels:], row)
 	}
-	byBeta, byEta := s.gTheta[1+s.k:], 0.0
+	byBeta := s.gTheta[1+s.k:]
 	for l, g := range s.byM {
-		over := s.over(l)
-		byEta += over * g
-		for c := range s.k {
-			if s.obs.Shape.Has(l, c) {
-				s.gTheta[1+c] += 2 * over * g
-			}
-		}
 		for j, beta := range beta {
 			byBeta[j] += g * seen.sums[l*d+j]
 			s.gSums[l*d+j] += b[j] * beta * g
 		}
+		s.byM[l] = s.over(l) * g
 	}
-	s.gTheta[0] = byEta
-	for c := range s.k {
-		s.gTheta[1+c] -= byEta
-	}
+	s.giveEta(s.byM)
 	for i, v := range beta {
 		byBeta[i] += dot(seen.d[i*d:i*d+i+1], row)
 		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, row)
@@ -393,14 +368,6 @@ func (s *levelSpoke) reach() {
 }
 
 func (s *levelSpoke) signs() []int { return nil }
-
-// write writes the covariates' law, of one release, and n where it is latent.
-func (s *levelSpoke) write(dst []float64) (n int) {
-	if s.drawn {
-		n = s.params.WriteCovariates(dst)
-	}
-	return n + s.writeRows(dst[n:])
-}
 
 // move moves counts, and draws the covariates' law.
 func (s *levelSpoke) move(x []float64, rng *rand.Rand) bool {

@@ -48,6 +48,7 @@ type levelSums struct {
 	scales        *freeScales
 	family        *index // nil of a normal response
 	params        *model.Params
+	drawn         bool // draws have the covariates' law
 	noise         *model.Noise
 	told, byTold  []float64 // what noise is on, and its slope
 	own, byOwn    []float64 // sums within levels and products of v′, and that in them

@@ -1,0 +1,81 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// noiseLaws are those of a sum, about z, by kind and scale.
+func noiseLaws(z, scale float64) map[release.Kind]func(sum float64) float64 {
+	return map[release.Kind]func(sum float64) float64{
+		release.Laplace:  func(sum float64) float64 { return -math.Abs(z-sum) / scale },
+		release.Gaussian: func(sum float64) float64 { return -0.5 * (z - sum) * (z - sum) / (scale * scale) },
+	}
+}
+
+// TestBinomialSum compares the law of a noisy sum with that of all counts one by one, and its slope with differences. Of a
+// million rows terms stand for several.
+func TestBinomialSum(t *testing.T) {
+	for _, c := range []struct{ n, z, scale, eta float64 }{
+		{0, 3.2, 1, 0.4}, {1, -5, 2, -1}, {7, 3.7, 0.01, 0.3}, {40, 12.3, 4, 2}, {40, 60, 3, -2}, {300, -410, 5, 1}, {300, 17, 200, 6},
+		{300, 120, 1, -8}, {1e6, 2e5, 900, 0.4}, {1e6, 1.99e5, 2000, 0.45}, {1e6, -9.9e5, 100, -5.3},
+	} {
+		for kind, noise := range noiseLaws(c.z, c.scale) {
+			for _, name := range []model.Family{model.Binomial, model.Probit} {
+				if name == model.Probit && math.Abs(c.eta) > 5 { // g is 1 but for a part in ten million: differences are of digits
+					continue
+				}
+				s := &countSpoke{of: familyOf(name, 1)}
+				sum := newBinomialSum(c.z, c.scale, noise)
+				got, slope, ok := sum.value(c.n, s.rate(c.eta))
+				law, terms := distuv.Binomial{N: c.n, P: name.Mean(c.eta)}, []float64(nil)
+				for k := range int(c.n) + 1 {
+					terms = append(terms, noise(2*float64(k)-c.n)+law.LogProb(float64(k)))
+				}
+				within := 1e-9
+				if c.n > 1e5 { // sums of a lattice, beside logarithms of factorials
+					within = 5e-5
+				}
+				if want := floats.LogSumExp(terms); !ok || math.Abs(got-want) > within*(1+math.Abs(want)) {
+					t.Errorf("%s %s %+v: %v, one by one %v", name, kind, c, got, want)
+				}
+				want := fd.Derivative(func(eta float64) float64 {
+					v, _, _ := sum.value(c.n, s.rate(eta))
+					return v
+				}, c.eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
+				if math.Abs(slope-want) > max(1e-5, 20*within)*(1+math.Abs(want)) {
+					t.Errorf("%s %s %+v: slope %v, differences %v", name, kind, c, slope, want)
+				}
+			}
+		}
+	}
+}
+
+// TestCountsGradient compares the gradient of three custodians' counts by levels with differences, pooled in part and in
+// whole, a level of one being empty.
+func TestCountsGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 1))
+	for _, name := range []model.Family{model.Binomial, model.Probit} {
+		for _, partial := range []bool{false, true} {
+			c := leveledFamilies(name, 3, 0, 3, linkPrior(model.Shape{P: 2, Intercept: true}))
+			_, problem := c.draw(rng)
+			if problem.Partial = partial; partial {
+				problem.SpreadSD = []float64{0.5, 0.5, 0.5}
+			}
+			f := newJoint(problem)
+			y := make([]float64, f.Dim())
+			for !f.start(problem, y, rng) {
+			}
+			checkLevelsGradient(t, fmt.Sprintf("%s partial=%t", name, partial), f, y, 0.3, 1e-4, rng)
+		}
+	}
+}
