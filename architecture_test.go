@@ -127,9 +127,7 @@ func inside(path string) (place string, ok bool) {
 // list returns all packages that the module's need, tests aside.
 func list(t *testing.T) []listed {
 	t.Helper()
-	all, err := listAll()
-	must.Do(t, err)
-	return all
+	return must.Get(listAll())(t)
 }
 
 var listAll = sync.OnceValues(func() (all []listed, err error) {
@@ -294,8 +292,7 @@ import m "github.com/dpreg/dpreg/mechanisms"
 import "github.com/dpreg/dpreg/ssp"
 import "example.com/mechanisms"
 var _, _, _ = m.OS(), ssp.Publish, mechanisms.OS()`
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
-	must.Do(t, err)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "", text, 0))(t)
 	if names := spends(file); !slices.Equal(names, []string{"mechanisms.OS", "ssp.Publish"}) {
 		t.Errorf("found %q", names)
 	}

@@ -130,8 +130,7 @@ func TestAutoOfMany(t *testing.T) {
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("%d.json", j+1), Release: releaseOf(100)})
 	}
 	for many, method := range map[int]string{9: "mcmc-exact", 10: "gibbs-ss-update"} {
-		f, err := dpreg.Infer(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
-		must.Do(t, err)
+		f := must.Get(dpreg.Infer(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}}))(t)
 		if f.Method != method {
 			t.Errorf("%d releases: %s, because %q", many, f.Method, f.Why)
 		}

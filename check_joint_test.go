@@ -85,10 +85,8 @@ func TestCheckJointlyFinds(t *testing.T) {
 		of := c.third.of
 		alike.of = of
 		custodians := publish(t, alike, alike, c.third)
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Family: of, Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: of.BoxPrior(model.Shape{P: 1, Intercept: true})})
-		must.Do(t, err)
-		check, err := check.Fit(context.Background(), fit, check.Options{Seed: 1})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Family: of, Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: of.BoxPrior(model.Shape{P: 1, Intercept: true})}))(t)
+		check := must.Get(check.Fit(context.Background(), fit, check.Options{Seed: 1}))(t)
 		if c.block >= 0 {
 			if p := check.Releases[2].Blocks[c.block].P; !(p < 0.001) || !(check.All.P < 0.001) {
 				t.Errorf("%+v: p = %v at the third, %v of all", c, p, check.All.P)
@@ -121,12 +119,10 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 		t.Skip("refits take seconds; TestCheckFinds has some")
 	}
 	custodians := publish(t, hospital{slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
-	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)}))(t)
 	var texts []string
 	for _, workers := range []int{1, 2} {
-		check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 3, Workers: workers})
-		must.Do(t, err)
+		check := must.Get(check.Fit(context.Background(), fit, check.Options{Calibrate: 3, Workers: workers}))(t)
 		for _, p := range append(ps(check.Releases[0]), append(ps(check.Releases[1]), check.All)...) {
 			if p.Calibrated == nil || !(*p.Calibrated >= 0.25 && *p.Calibrated <= 1) {
 				t.Errorf("calibrated %v", p)
@@ -140,10 +136,8 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 	if texts[0] != texts[1] || !strings.Contains(texts[0], `"format": "dpreg-joint-check/1"`) || !strings.Contains(texts[0], "h2.json,block,all sums") {
 		t.Errorf("1 worker gives\n%s2 give\n%s", texts[0], texts[1])
 	}
-	alone, err := dpreg.Infer(context.Background(), custodians[:1], dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
-	one, err := check.Fit(context.Background(), alone, check.Options{Calibrate: 2})
-	must.Do(t, err)
+	alone := must.Get(dpreg.Infer(context.Background(), custodians[:1], dpreg.Options{Plan: brief(1)}))(t)
+	one := must.Get(check.Fit(context.Background(), alone, check.Options{Calibrate: 2}))(t)
 	if all := one.Releases[0].Blocks[5]; all.P != one.All.P || *all.Calibrated != *one.All.Calibrated {
 		t.Errorf("of one release: %v, of all %v", all.PValue, one.All)
 	}

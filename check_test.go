@@ -45,10 +45,8 @@ func noisy(d schema.Design, s []float64, n int64, scale float64, rng *rand.Rand)
 func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, seed uint64) *check.Release {
 	t.Helper()
 	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(250, 500), Draws: testsize.Of(250, 500), Seed: seed}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior})
-	must.Do(t, err)
-	c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior}))(t)
+	c := must.Get(check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed}))(t)
 	return c.Releases[0]
 }
 
@@ -60,10 +58,8 @@ func boxed(t *testing.T, shape model.Shape) *model.Prior {
 	for j := range mean {
 		mean[j], precision[j*shape.Q()+j] = 0.3, 4
 	}
-	theta, err := conjugate.NewNIG(mean, precision, 20, 0.5)
-	must.Do(t, err)
-	x, err := conjugate.NewNIW([]float64{0.1}, 4, []float64{2}, 20)
-	must.Do(t, err)
+	theta := must.Get(conjugate.NewNIG(mean, precision, 20, 0.5))(t)
+	x := must.Get(conjugate.NewNIW([]float64{0.1}, 4, []float64{2}, 20))(t)
 	return &model.Prior{Theta: theta, Covariates: x}
 }
 
@@ -187,13 +183,11 @@ func TestCheckReplicates(t *testing.T) {
 // The result depends on the seed, not on the workers.
 func TestCheckWorkers(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)}))(t)
 	var texts []string
 	for _, workers := range []int{1, 3} {
 		done := 0
-		c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 2, Workers: workers, Progress: func(d, total int) { done += total - d }})
-		must.Do(t, err)
+		c := must.Get(check.Fit(context.Background(), fit, check.Options{Calibrate: 2, Workers: workers, Progress: func(d, total int) { done += total - d }}))(t)
 		if done != 2+1 {
 			t.Errorf("progress adds up to %d", done)
 		}
@@ -212,13 +206,11 @@ func TestCheckWorkers(t *testing.T) {
 
 func TestCheckRefuses(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
-	naive, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
-	must.Do(t, err)
+	naive := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)}))(t)
 	if _, err := check.Fit(context.Background(), naive, check.Options{}); err == nil {
 		t.Error("naive was checked")
 	}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)}))(t)
 	if _, err := check.Fit(context.Background(), fit, check.Options{Calibrate: -1}); err == nil {
 		t.Error("-1 refits")
 	}

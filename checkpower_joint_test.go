@@ -40,11 +40,9 @@ func TestCheckJointlyPower(t *testing.T) {
 		var p []float64
 		small, calibrated := 0, 0
 		for k := range *power {
-			fit, err := dpreg.Infer(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
-				Family: alike.of, Covariates: c.covariates, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: uint64(k)}})
-			must.Do(t, err)
-			check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 19, Seed: uint64(k)})
-			must.Do(t, err)
+			fit := must.Get(dpreg.Infer(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
+				Family: alike.of, Covariates: c.covariates, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: uint64(k)}}))(t)
+			check := must.Get(check.Fit(context.Background(), fit, check.Options{Calibrate: 19, Seed: uint64(k)}))(t)
 			p = append(p, check.All.P)
 			if check.All.P <= 0.05 {
 				small++

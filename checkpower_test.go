@@ -35,8 +35,7 @@ func misfits(t *testing.T) []misfit {
 	}
 	normal := func(rng *rand.Rand) (x, y float64) { x = 0.3 * rng.NormFloat64(); return x, line(x, 0.2, 0.2, rng) }
 	// σ² near 0.004, where it is 0.04.
-	theta, err := conjugate.NewNIG([]float64{0, 0}, []float64{1, 0, 0, 1}, 2000, 8)
-	must.Do(t, err)
+	theta := must.Get(conjugate.NewNIG([]float64{0, 0}, []float64{1, 0, 0, 1}, 2000, 8))(t)
 	wrong := model.DefaultPrior(model.Shape{P: 1, Intercept: true})
 	wrong.Theta = theta
 	return []misfit{

@@ -30,9 +30,8 @@ func published(b *testing.B, p, n int, sd, delta float64) *release.Release {
 		}
 		rows = append(rows, clamped(y))
 	}
-	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: dpreg.UnitDesign(p),
-		Privacy: release.Privacy{Epsilon: 1, Delta: delta, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(uint64(p), 7)))})
-	must.Do(b, err)
+	r := must.Get(custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: dpreg.UnitDesign(p),
+		Privacy: release.Privacy{Epsilon: 1, Delta: delta, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(uint64(p), 7)))}))(b)
 	return r
 }
 
@@ -65,8 +64,7 @@ func BenchmarkColumns(b *testing.B) {
 func effective(b *testing.B, r *release.Release, drawn int) {
 	infer := func(draws int) (*dpreg.Fit, float64) {
 		begin := cputime.Used()
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: draws, Workers: 1}})
-		must.Do(b, err)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: draws, Workers: 1}}))(b)
 		return fit, (cputime.Used() - begin).Seconds()
 	}
 	_, warmup := infer(1)

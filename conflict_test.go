@@ -17,8 +17,7 @@ import (
 func TestPriorConflict(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
 	conflicts := func(prior *model.Prior) (found []string) {
-		fit, err := dpreg.Infer(t.Context(), dpreg.One(e.written(0.5)), dpreg.Options{Method: "gibbs-ss-update", Prior: prior, Plan: brief(2)})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(e.written(0.5)), dpreg.Options{Method: "gibbs-ss-update", Prior: prior, Plan: brief(2)}))(t)
 		for _, w := range fit.Summary(dpreg.Original, 0.95).Warnings {
 			if strings.Contains(w, "prior standard deviations") {
 				found = append(found, w)
@@ -41,13 +40,11 @@ func TestPriorConflict(t *testing.T) {
 		t.Fatalf("%q", found)
 	}
 	_, rest, _ := strings.Cut(found[0], "--prior-sd 'educ=")
-	wider, err := strconv.ParseFloat(strings.Split(rest, "'")[0], 64)
-	must.Do(t, err)
+	wider := must.Get(strconv.ParseFloat(strings.Split(rest, "'")[0], 64))(t)
 	if again := conflicts(slopeOfEduc(wider)); again != nil {
 		t.Errorf("with an sd of %v: %q", wider, again)
 	}
-	scaled, err := conjugate.NewNIG(make([]float64, 3), []float64{1, 0, 0, 0, 1, 0, 0, 0, 400}, 3, 0.15)
-	must.Do(t, err)
+	scaled := must.Get(conjugate.NewNIG(make([]float64, 3), []float64{1, 0, 0, 0, 1, 0, 0, 0, 400}, 3, 0.15))(t)
 	narrow := slopeOfEduc(1)
 	narrow.Theta, narrow.Unscaled, narrow.Scales = scaled, false, nil // a slope of educ of σ/20, an intercept of σ
 	if found := conflicts(narrow); len(found) != 2 || !strings.Contains(found[0], "the intercept") {

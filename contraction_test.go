@@ -61,9 +61,7 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 		}
 		draws.Chains[0] = append(draws.Chains[0], row...)
 	}
-	f, err := f.with(draws)
-	must.Do(t, err)
-	return f
+	return must.Get(f.with(draws))(t)
 }
 
 func contractions(f *Fit, u Units) map[string]float64 {

@@ -36,9 +36,7 @@ func drawn(t *testing.T, draws int, shift float64) *Fit {
 		}
 		out.Chains = append(out.Chains, chain)
 	}
-	f, err := f.with(out)
-	must.Do(t, err)
-	return f
+	return must.Get(f.with(out))(t)
 }
 
 func TestConverged(t *testing.T) {

@@ -48,8 +48,7 @@ func BenchmarkInferJointly(b *testing.B) {
 			custodians := alike(100, 5, c.pooling == dpreg.PartialPooling)
 			o := dpreg.Options{Method: c.method, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000, Workers: 1}}
 			for b.Loop() {
-				fit, err := dpreg.Infer(context.Background(), custodians, o)
-				must.Do(b, err)
+				fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(b)
 				b.ReportMetric(float64(fit.Draws(dpreg.Scaled).NumDraws()), "draws/chain")
 			}
 		})
@@ -72,8 +71,7 @@ func BenchmarkEffectiveJointly(b *testing.B) {
 					b.Run(fmt.Sprintf("J=%d/p=%d/%s/%s", number, p, pooling, plan.method), func(b *testing.B) {
 						o := dpreg.Options{Method: plan.method, Pooling: pooling, Plan: mcmc.Plan{Chains: 1, Warmup: plan.warmup, Draws: plan.draws, Workers: 1}}
 						for b.Loop() {
-							fit, err := dpreg.Infer(context.Background(), custodians, o)
-							must.Do(b, err)
+							fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(b)
 							ess, _ := fit.Draws(dpreg.Scaled).MinESS(1)
 							b.ReportMetric(ess/b.Elapsed().Seconds(), "ESS/s")
 						}

@@ -17,8 +17,7 @@ import (
 func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options) *posterior.Draws {
 	t.Helper()
 	o.Pooling = dpreg.PartialPooling
-	fit, err := dpreg.Infer(context.Background(), custodians, o)
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 	return fit.Draws(dpreg.Scaled)
 }
 
@@ -63,23 +62,18 @@ func TestPredictJointly(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{300, 300, 200}, 2)
 	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)}))(t)
 		numbers := []int{0}
 		if pooling == dpreg.PartialPooling {
 			numbers = []int{0, 1, 2, 3}
 		}
 		for _, o := range numbers {
 			o := predict.Options{Custodian: o}
-			of, err := predict.Of(fit, o)
-			must.Do(t, err)
-			want, err := of.Predict([]float64{13})
-			must.Do(t, err)
+			of := must.Get(predict.Of(fit, o))(t)
+			want := must.Get(of.Predict([]float64{13}))(t)
 			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
-				p, err := predict.New(fit.StanDraws(u), fit.Design, u, o)
-				must.Do(t, err)
-				got, err := p.Predict([]float64{13})
-				must.Do(t, err)
+				p := must.Get(predict.New(fit.StanDraws(u), fit.Design, u, o))(t)
+				got := must.Get(p.Predict([]float64{13}))(t)
 				must.Near(t, "fitted", got.Fitted, want.Fitted, 1e-9*want.SD)
 				must.Near(t, "sd", got.SD, want.SD, 1e-9*want.SD)
 				must.Near(t, "upper", got.Upper, want.Upper, 1e-6*want.SD)

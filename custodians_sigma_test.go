@@ -68,8 +68,7 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 		if testing.Short() && j%6 > 0 {
 			continue
 		}
-		one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: areaPlan()})
-		must.Do(t, err)
+		one := must.Get(dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: areaPlan()}))(t)
 		var m moments
 		m.mean, m.sd = meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
 		alone[j] = m
@@ -79,8 +78,7 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 		if testing.Short() && method == "gibbs-ss-update" {
 			continue
 		}
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan}))(t)
 		d := fit.Draws(dpreg.Original)
 		for j, one := range alone {
 			law := unequalAreas[j]
@@ -110,8 +108,7 @@ func TestAgesHaveTheirOwnSigma(t *testing.T) {
 		truth = append(truth, simpleRegression(own.rows))
 	}
 	o := dpreg.Options{Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: 1}}
-	fit, err := dpreg.Infer(context.Background(), custodians, o)
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 	for j, want := range truth {
 		for k, name := range []string{"theta_at[%d,1]", "sigma_at[%d]"} {
 			mean, sd := meanSD(parameter(t, fit.Draws(dpreg.Original), fmt.Sprintf(name, j+1)))
@@ -145,11 +142,9 @@ func TestAreasCoverage(t *testing.T) {
 	var results [7][2]struct{ mean, held, width float64 }
 	for k := range *areaTrials {
 		custodians, plan := publishAreas(t, unequalAreas, 3, uint64(1000+k)), mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: uint64(k)}
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: plan})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: plan}))(t)
 		for j, law := range unequalAreas {
-			alone, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Plan: plan})
-			must.Do(t, err)
+			alone := must.Get(dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Plan: plan}))(t)
 			for way, slopes := range [][]float64{parameter(t, fit.Draws(dpreg.Original), fmt.Sprintf("theta_at[%d,1]", j+1)), parameter(t, alone.Draws(dpreg.Original), "theta[1]")} {
 				mean, _ := meanSD(slopes)
 				slices.Sort(slopes)
@@ -177,8 +172,7 @@ func TestContradictions(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(150, 250), Draws: testsize.Of(100, 250), Seed: 1}
 	contradicting := func(custodians []dpreg.Custodian, o dpreg.Options) (warnings string) {
 		o.Plan = plan
-		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 		s := fit.Summary(dpreg.Original, 0.9)
 		for _, w := range s.Warnings {
 			if strings.Contains(w, "complete pooling does not hold") {

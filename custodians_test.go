@@ -51,9 +51,7 @@ func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Opti
 		f.Scale(v, row)
 		must.Do(t, a.Add(v))
 	}
-	fit, err := dpreg.NonPrivate(context.Background(), a.Statistics(), common, o)
-	must.Do(t, err)
-	return fit
+	return must.Get(dpreg.NonPrivate(context.Background(), a.Statistics(), common, o))(t)
 }
 
 // TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.01
@@ -70,8 +68,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 		{Method: "mcmc-exact", Covariates: dpreg.SharedCovariates}, {Method: "gibbs-ss-update"},
 	}[:testsize.Of(2, 4)] {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 400), Draws: testsize.Of(200, 800), Seed: 1}
-		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 		got := fit.Draws(dpreg.Original)
 		scores(t, got, want.Map([]string{"theta[0]", "theta[1]", "sigma"}, func(dst, src []float64) {
 			dst[0], dst[1], dst[2] = src[0], src[1], src[3]
@@ -90,8 +87,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	custodians := e.parts(t, []int{40, 25, 60}, 2)
 	draws := map[string]*posterior.Draws{}
 	for method, kept := range map[string]int{"mcmc-exact": testsize.Of(400, 4000), "gibbs-ss-update": testsize.Of(800, 4000), "mcmc-ind": testsize.Of(80, 1500)} {
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: kept, Seed: 1}})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: kept, Seed: 1}}))(t)
 		draws[method] = fit.Draws(dpreg.Scaled)
 	}
 	for _, method := range []string{"gibbs-ss-update", "mcmc-ind"} {
@@ -115,8 +111,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 	o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(1000, 5000), Seed: 1}
 	draws := map[string]*posterior.Draws{}
 	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
-		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 		draws[o.Method] = fit.Draws(dpreg.Scaled)
 	}
 	counts := 0
@@ -137,8 +132,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 func TestJointlyPartial(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{300, 300}, 2)
-	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)}))(t)
 	s := fit.Summary(dpreg.Original, 0.9)
 	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)", "spread(log sigma)",
 		"(Intercept) @ part1.json", "educ @ part1.json", "sigma @ part1.json", "(Intercept) @ part2.json", "educ @ part2.json", "sigma @ part2.json"}
@@ -214,8 +208,7 @@ func TestJointlyOtherLevels(t *testing.T) {
 			t.Errorf("levels %q: %v", levels, err)
 		}
 		for j := range custodians {
-			custodians[j].Release, err = custodians[j].Release.Select("y ~ x")
-			must.Do(t, err)
+			custodians[j].Release = must.Get(custodians[j].Release.Select("y ~ x"))(t)
 		}
 		if _, _, err := dpreg.Join(custodians); err != nil {
 			t.Errorf("without the factor: %v", err)

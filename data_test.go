@@ -31,17 +31,13 @@ type example struct {
 // the design's bounds before rows are scaled.
 func open(t *testing.T, name, formula string, change func(*schema.Design)) example {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".schema.json")
-	must.Do(t, err)
-	s, err := schema.ReadSchema(bytes.NewReader(text), name)
-	must.Do(t, err)
-	d, err := s.Design(formula)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("testdata/" + name + ".schema.json"))(t)
+	s := must.Get(schema.ReadSchema(bytes.NewReader(text), name))(t)
+	d := must.Get(s.Design(formula))(t)
 	if change != nil {
 		change(d)
 	}
-	csv, err := os.ReadFile("testdata/" + name + ".csv")
-	must.Do(t, err)
+	csv := must.Get(os.ReadFile("testdata/" + name + ".csv"))(t)
 	e, scaled := example{design: d}, []float64(nil)
 	for row, err := range table.CSV(bytes.NewReader(csv), name, d) {
 		must.Do(t, err)
@@ -71,17 +67,13 @@ func (e *example) publish(ctx context.Context, pr release.Privacy, steps int, no
 // summed are the exact sums of rows in scaled units.
 func summed(t *testing.T, d *schema.Design, rows []float64) *ssp.Statistics {
 	t.Helper()
-	s, err := custody.Exact(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d})
-	must.Do(t, err)
-	return s
+	return must.Get(custody.Exact(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d}))(t)
 }
 
 // released is a release of rows in scaled units with ε = 1 and simulated noise.
 func released(t *testing.T, d *schema.Design, rows ...[]float64) *release.Release {
 	t.Helper()
-	r, err := ssp.Publish(t.Context(), summed(t, d, slices.Concat(rows...)), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(1, 0)))
-	must.Do(t, err)
-	return r
+	return must.Get(ssp.Publish(t.Context(), summed(t, d, slices.Concat(rows...)), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(1, 0))))(t)
 }
 
 // written is a release by hand of the exact statistics, with Laplace noise of

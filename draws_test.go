@@ -74,8 +74,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 				var custodians []dpreg.Custodian
 				for name := range strings.SplitSeq(s.custodians, ",") {
 					if text, ok := releases[noise+" "+name]; ok {
-						r, err := release.Read(strings.NewReader(string(text)))
-						must.Do(t, err)
+						r := must.Get(release.Read(strings.NewReader(string(text))))(t)
 						custodians = append(custodians, dpreg.Custodian{Name: name, Release: r})
 					}
 				}
@@ -106,8 +105,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 		}
 	}
 	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
-	fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)}))(t)
 	fmt.Fprintf(&got, "non-private: %s\n", hashOf(fit))
 	golden.Compare(t, "testdata/draws.golden", got.String(), *update)
 }

@@ -34,16 +34,13 @@ func TestPrintedExamples(t *testing.T) {
 	k := uint64(0)
 	for _, x := range examples {
 		e := open(t, x.file, x.formula, nil)
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
-		must.Do(t, err)
+		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{}))(t)
 		fits := []fitted{fittedOf("none | –", exact)}
 		for _, p := range []release.Privacy{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
 			k++
 			p.Neighbours = release.ReplaceOne
-			r, err := e.publish(t.Context(), p, custody.AutoSteps, rand.NewPCG(2026, k))
-			must.Do(t, err)
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
-			must.Do(t, err)
+			r := must.Get(e.publish(t.Context(), p, custody.AutoSteps, rand.NewPCG(2026, k)))(t)
+			fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{}))(t)
 			if ok, reason := fit.Converged(); !ok {
 				t.Errorf("%s, ε = %v: %s", x.file, p.Epsilon, reason)
 			}

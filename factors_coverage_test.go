@@ -65,9 +65,7 @@ func populations(t *testing.T) []population {
 	number := func(name string) schema.Column { return schema.Column{Name: name, Lower: -1, Upper: 1} }
 	design := func(columns ...schema.Column) *schema.Design {
 		s := &schema.Schema{Columns: append(columns, number("y"))}
-		d, err := s.Design("")
-		must.Do(t, err)
-		return d
+		return must.Get(s.Design(""))(t)
 	}
 	sex := schema.Column{Name: "sex", Type: "string", Levels: []string{"f", "m"}}
 	region := schema.Column{Name: "region", Type: "string", Levels: []string{"A", "B", "C", "D", "E"}}
@@ -211,10 +209,8 @@ func TestFactorCoverage(t *testing.T) {
 func TestFactorCoverageTruth(t *testing.T) {
 	const n = 200_000
 	for _, p := range populations(t) {
-		s, err := p.statistics(n, rand.New(rand.NewPCG(5, 6)))
-		must.Do(t, err)
-		f, err := dpreg.NonPrivate(context.Background(), s, p.design, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Draws: 500, Seed: 1}})
-		must.Do(t, err)
+		s := must.Get(p.statistics(n, rand.New(rand.NewPCG(5, 6))))(t)
+		f := must.Get(dpreg.NonPrivate(context.Background(), s, p.design, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Draws: 500, Seed: 1}}))(t)
 		for j, c := range f.Summary(dpreg.Original, 0.95).Parameters[:len(p.truth)] {
 			if math.Abs(c.Mean-p.truth[j]) > 5*c.SD*(1+1/math.Sqrt(500))+0.001 {
 				t.Errorf("%s: %s is %v ± %v, want %v", p.name, c.Name, c.Mean, c.SD, p.truth[j])

@@ -36,10 +36,8 @@ func TestNormalityWarnings(t *testing.T) {
 		{"fb ~ t + fc", "", []string{line, `x is modelled as normal, and "t", "fc" are dummies, 0 or 1: see dpreg help factors`}},
 		{"y ~ .", "", []string{`x is modelled as normal, and "t", "fb", "fc", "fd", "fe", 3 more are dummies, 0 or 1: see dpreg help factors`}},
 	} {
-		r, err := whole.Select(c.formula)
-		must.Do(t, err)
-		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: c.method, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}})
-		must.Do(t, err)
+		r := must.Get(whole.Select(c.formula))(t)
+		f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: c.method, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}}))(t)
 		var got []string
 		for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
 			if strings.Contains(w, "dpreg help factors") {

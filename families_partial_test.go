@@ -40,8 +40,7 @@ func TestFamilyPooledPartially(t *testing.T) {
 		all, h.rows = append(all, dpreg.Custodian{Name: fmt.Sprint(j), Release: r}), append(h.rows, rows)
 	}
 	prior := of.BoxPrior(model.Shape{P: 1, Intercept: true})
-	fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: of, Prior: prior, Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(t.Context(), all, dpreg.Options{Family: of, Prior: prior, Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}}))(t)
 	for k := range h.sd {
 		h.sd[k] = 1 / math.Sqrt(prior.Theta.Precision[k*3])
 	}
@@ -162,8 +161,7 @@ func TestFamilySameRows(t *testing.T) {
 		for k, r := range releases {
 			all = append(all, dpreg.Custodian{Name: fmt.Sprint(k), Release: r})
 		}
-		fit, err := dpreg.Infer(t.Context(), all, dpreg.Options{Family: model.Binomial, SameRows: len(all) > 1, Plan: plan})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(t.Context(), all, dpreg.Options{Family: model.Binomial, SameRows: len(all) > 1, Plan: plan}))(t)
 		return fit.Summary(dpreg.Original, 0.95).Parameters[:2]
 	}
 	want := infer(noisy(release.Gaussian, 10/math.Sqrt2, mean...))

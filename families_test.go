@@ -47,11 +47,7 @@ func inferFamily(t *testing.T, r *release.Release, o dpreg.Options) *dpreg.Fit {
 	if o.Plan.Chains == 0 {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: 1000}
 	}
-	fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fit
+	return must.Get(dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, o))(t)
 }
 
 // TestFamilySlopesInTheLimit has a million normal rows without noise: the slopes, whose sampling
@@ -140,8 +136,7 @@ func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
 		"both": {first, second}, "beside one look": {publish(rows[:450], 100, "", 1), second}, "of three looks": {first, publish(rows[450:], 110, "y", 3)},
 	} {
 		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(500, 1000), Seed: 1}}
-		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o))(t)
 		for k, p := range fit.Summary(dpreg.Original, 0.95).Parameters[:3] {
 			estimate, se := glm[model.Binomial][k][0], glm[model.Binomial][k][1]
 			if !(math.Abs(p.Mean-estimate) < 0.3*se && math.Abs(p.SD/se-1) < 0.15) {
@@ -230,10 +225,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 		whole := inferFamily(t, sumsOf01(all, len(rows), func(row []float64) { copy(row, rows[at]); at++ }), dpreg.Options{Family: of, Plan: plan})
 		want := whole.Summary(dpreg.Original, 0.95).Parameters
 		for _, covariates := range []string{dpreg.SharedCovariates, dpreg.SeparateCovariates}[:testsize.Of(1, 2)] {
-			fit, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: plan})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fit := must.Get(dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: plan}))(t)
 			s := fit.Summary(dpreg.Original, 0.95)
 			for k, p := range s.Parameters[:3] {
 				if !(math.Abs(p.Mean-want[k].Mean) < 0.25*want[k].SD && math.Abs(p.SD/want[k].SD-1) < 0.15) {
@@ -265,14 +257,8 @@ func TestFamilyCheck(t *testing.T) {
 			row[1] = law.Draw(-0.2+0.5*row[0]+wide*rng.NormFloat64()-0.5*wide*wide, d.Response.Upper, rng)
 		})
 		r.Noise.Scale = 2
-		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: law, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 200}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := check.Fit(t.Context(), fit, check.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: law, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 200}}))(t)
+		got := must.Get(check.Fit(t.Context(), fit, check.Options{}))(t)
 		for _, b := range got.Releases[0].Blocks {
 			told := wide > 0 && (b.Name == "sum of y²" || b.Name == "all sums")
 			if told != (b.P < 0.01) || !told && b.P < 0.2 {
@@ -284,24 +270,15 @@ func TestFamilyCheck(t *testing.T) {
 
 func read01(t *testing.T, path string, columns ...string) (rows [][]float64) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	cells, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(csv.NewReader(file).ReadAll())(t)
 	for _, line := range cells[1:] {
 		var row []float64
 		for _, name := range columns {
 			for at, header := range cells[0] {
 				if header == name {
-					v, err := strconv.ParseFloat(line[at], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
+					v := must.Get(strconv.ParseFloat(line[at], 64))(t)
 					row = append(row, v)
 				}
 			}
@@ -325,10 +302,7 @@ func TestFamilyRefuses(t *testing.T) {
 	counts := func(most float64) *release.Release {
 		return sumsOf01(schema.Design{Intercept: true, Covariates: d.Covariates, Response: schema.Column{Name: "y", Upper: most}}, 300, draw)
 	}
-	normal, err := model.Normal.DefaultPrior(&d, good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	normal := must.Get(model.Normal.DefaultPrior(&d, good))(t)
 	for _, c := range []struct {
 		says     string
 		releases []*release.Release

@@ -39,10 +39,8 @@ func TestUnitsOfTheData(t *testing.T) {
 	}
 	for _, method := range []string{"mcmc-exact", "gibbs-ss-update", "naive"} {
 		o := dpreg.Options{Method: method, Plan: brief(2)}
-		a, err := dpreg.Infer(context.Background(), dpreg.One(metric), o)
-		must.Do(t, err)
-		b, err := dpreg.Infer(context.Background(), dpreg.One(imperial), o)
-		must.Do(t, err)
+		a := must.Get(dpreg.Infer(context.Background(), dpreg.One(metric), o))(t)
+		b := must.Get(dpreg.Infer(context.Background(), dpreg.One(imperial), o))(t)
 		one, other := a.Draws(dpreg.Original), b.Draws(dpreg.Original)
 		for _, name := range one.Names {
 			x, y := parameter(t, one, name), parameter(t, other, name)
@@ -71,10 +69,8 @@ func TestPriorRoundTrip(t *testing.T) {
 		f := e.design.Frame()
 		prior := model.DefaultPrior(model.Shape{P: len(e.design.Covariates), Intercept: e.design.Intercept})
 		prior.Theta.Mean[0], prior.Covariates.Mean[1] = 0.3, -0.7
-		there, err := prior.Original(f)
-		must.Do(t, err)
-		back, err := there.FromOriginal(f)
-		must.Do(t, err)
+		there := must.Get(prior.Original(f))(t)
+		back := must.Get(there.FromOriginal(f))(t)
 		same := func(what string, got, want []float64) {
 			for i := range want {
 				must.Near(t, formula+": "+what, got[i], want[i], 1e-12*max(1, math.Abs(slices.Max(want))))
@@ -91,8 +87,7 @@ func TestPriorRoundTrip(t *testing.T) {
 
 func TestNamesAndLabels(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: brief(3)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: brief(3)}))(t)
 	s := fit.Summary(dpreg.Original, 0.9)
 	var got [][2]string
 	for _, p := range s.Parameters {

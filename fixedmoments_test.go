@@ -71,12 +71,10 @@ func TestFixedMomentsAtLargeN(t *testing.T) {
 		e := uniformRows(t, p, 100_000)
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
 		prior.X = model.UniformX{}
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(5000, 20_000), Seed: 2}})
-		must.Do(t, err)
+		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(5000, 20_000), Seed: 2}}))(t)
 		for _, method := range []string{"gibbs-ss-prior", "gibbs-ss-noisy"} {
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
-				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: testsize.Of(2500, 10_000), Seed: 1}})
-			must.Do(t, err)
+			fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
+				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: testsize.Of(2500, 10_000), Seed: 1}}))(t)
 			scores(t, exact.Draws(dpreg.Scaled), fit.Draws(dpreg.Scaled), func(name string, zMean, zSD, dMean, ratio float64) {
 				if !(math.Abs(dMean) < 0.05 || math.Abs(zMean) < 5.5) || !(math.Abs(ratio-1) < 0.02 || math.Abs(zSD) < 5.5) {
 					t.Errorf("%s, p = %d, %s: the means are %.3f sd apart (%.1f errors), the sds %.2f %% (%.1f errors)", method, p, name, dMean, zMean, 100*(ratio-1), zSD)
@@ -95,8 +93,7 @@ func TestPriorMomentsOfCount(t *testing.T) {
 	prior.X = model.NormalX{Mean: []float64{mean}, Covariance: []float64{s[2]/1000 - mean*mean}}
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-prior", Prior: prior, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-prior", Prior: prior, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}}))(t)
 	all := fit.Summary(dpreg.Original, 0.95).Parameters
 	n := all[len(all)-1]
 	if len(all) != 5 || n.Name != "n" || n.Label != "n" || n.Contraction != nil {

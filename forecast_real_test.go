@@ -41,14 +41,12 @@ func TestForeseeRealTables(t *testing.T) {
 			}
 			means[column.Name], sds[column.Name] = meanSD(x)
 		}
-		exact, err := dpreg.NonPrivate(t.Context(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: 2000, Seed: 1}})
-		must.Do(t, err)
+		exact := must.Get(dpreg.NonPrivate(t.Context(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Draws: 2000, Seed: 1}}))(t)
 		sigma, _ := meanSD(parameter(t, exact.Draws(dpreg.Original), "sigma"))
 		sd := sds[e.design.Response.Name]
 		for steps, factor := range map[int]float64{1: 1.3, 3: 2.2} {
 			o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Steps: steps, Releases: 7, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
-			forecast, err := plan.Foresee(t.Context(), o)
-			must.Do(t, err)
+			forecast := must.Get(plan.Foresee(t.Context(), o))(t)
 			for j, width := range e.widths(t, c.epsilon, steps) {
 				told := forecast.Points[0].Slopes[j]
 				foreseen := cmp.Or(told.Median, told.Width)
@@ -65,10 +63,8 @@ func (e *example) widths(t *testing.T, epsilon float64, steps int) []float64 {
 	t.Helper()
 	all := make([][]float64, len(e.design.Covariates))
 	for k := range uint64(5) {
-		r, err := e.publish(t.Context(), release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, steps, rand.NewPCG(17, k))
-		must.Do(t, err)
-		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
-		must.Do(t, err)
+		r := must.Get(e.publish(t.Context(), release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, steps, rand.NewPCG(17, k)))(t)
+		fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}}))(t)
 		for j := range all {
 			p := fit.Summary(dpreg.Original, 0.95).Parameters[1+j]
 			all[j] = append(all[j], p.Upper-p.Lower)

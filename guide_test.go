@@ -74,8 +74,7 @@ func TestGuideRuns(t *testing.T) {
 	if err != nil {
 		t.Skip("bash is not here")
 	}
-	root, err := os.Getwd()
-	must.Do(t, err)
+	root := must.Get(os.Getwd())(t)
 	home, dir := t.TempDir(), t.TempDir()
 	must.Do(t, os.Mkdir(filepath.Join(home, "bin"), 0o755))
 	must.Do(t, os.Rename(built(t), filepath.Join(home, "bin", "dpreg")))

@@ -54,8 +54,7 @@ func TestInferRepeats(t *testing.T) {
 	run := func(seed uint64, workers int) []float64 {
 		plan := brief(seed)
 		plan.Workers = workers
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: plan})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: plan}))(t)
 		return slices.Concat(fit.Draws(dpreg.Original).Chains...)
 	}
 	first := run(5, 1)
@@ -70,8 +69,7 @@ func TestInferRepeats(t *testing.T) {
 func TestWarningsOfTheRelease(t *testing.T) {
 	e := open(t, "cirrhosis", "", nil)
 	r := e.written(1)
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)}))(t)
 	warnings := fit.Summary(dpreg.Original, 0.95).Warnings
 	if len(r.Warnings()) == 0 || !slices.Contains(warnings, r.Warnings()[0]) {
 		t.Errorf("the release's warnings are not among the fit's: %v", warnings)
@@ -108,8 +106,7 @@ func TestInferCount(t *testing.T) {
 	r := open(t, "pums", "income ~ educ", nil).written(5)
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}))(t)
 	s := fit.Summary(dpreg.Original, 0.95)
 	n := s.Parameters[len(s.Parameters)-1]
 	if n.Name != "n" || n.Label != "n" || n.Contraction != nil {
@@ -139,8 +136,7 @@ func TestOptionsOneByOne(t *testing.T) {
 		{mcmc.Plan{Draws: 2000}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, Draws: 2000}},
 		{mcmc.Plan{ESS: 200}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: 200}},
 	} {
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: c.given})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: c.given}))(t)
 		if got := fit.Plan; got.Chains != c.want.Chains || got.Warmup != c.want.Warmup || got.Draws != c.want.Draws || got.ESS != c.want.ESS || got.Seed != c.want.Seed {
 			t.Errorf("%+v: %+v, want %+v", c.given, got, c.want)
 		}

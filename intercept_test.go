@@ -58,8 +58,7 @@ func interceptPosterior(z [2]float64, n, b, lambda, a, c float64) (mean, sd [2]f
 
 // The posterior of y ~ 1 is the one that quadrature finds, by every method that is exact.
 func TestInterceptAlone(t *testing.T) {
-	r, err := readRelease(t, sharp).Select("income ~ 1")
-	must.Do(t, err)
+	r := must.Get(readRelease(t, sharp).Select("income ~ 1"))(t)
 	const lambda, a, c = 4, 2, 0.05
 	prior := &model.Prior{Unscaled: true, Theta: &conjugate.NIG{Mean: []float64{0}, Precision: []float64{lambda}, Shape: a, Scale: c}, Covariates: &conjugate.NIW{Kappa: 1, Dof: 1}}
 	n, z := float64(r.N), [2]float64{r.Statistics.SumY, *r.Statistics.SumYY}
@@ -69,8 +68,7 @@ func TestInterceptAlone(t *testing.T) {
 		methods = methods[:2]
 	}
 	for _, method := range methods {
-		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: method, Prior: prior, Plan: mcmc.Plan{Draws: 4000}})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: method, Prior: prior, Plan: mcmc.Plan{Draws: 4000}}))(t)
 		draws := fit.StanDraws(dpreg.Scaled)
 		at := []int{draws.Index("theta[0]"), draws.Index("sigma2")}
 		both := draws.Map([]string{"theta", "log sigma2"}, func(dst, src []float64) { dst[0], dst[1] = src[at[0]], math.Log(src[at[1]]) })

@@ -57,10 +57,8 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 // |z| > 5.5 has probability 4e-8 for a normal score, 3e-6 over all comparisons.
 func TestNoiselessIsNonPrivate(t *testing.T) {
 	for name, e := range noiseless(t) {
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}})
-		must.Do(t, err)
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}})
-		must.Do(t, err)
+		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}}))(t)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}}))(t)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 				t.Errorf("%s: %s: the means are %.1f Monte Carlo errors apart, the sds %.1f", name, parameter, zMean, zSD)
@@ -92,8 +90,7 @@ func TestPlainKernel(t *testing.T) {
 			}
 			infer := func(kernel string, draws int) *posterior.Draws {
 				plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: draws, Seed: 1}
-				fit, err := dpreg.Infer(context.Background(), dpreg.One(all[name].written(scale)), dpreg.Options{Kernel: kernel, Plan: plan})
-				must.Do(t, err)
+				fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(all[name].written(scale)), dpreg.Options{Kernel: kernel, Plan: plan}))(t)
 				return fit.Draws(dpreg.Scaled)
 			}
 			var mean, sd, largest float64

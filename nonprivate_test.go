@@ -62,10 +62,8 @@ func vanishing(t *testing.T, s model.Shape) *model.Prior {
 	for j := range s.P {
 		scale[j*s.P+j] = 1e-9
 	}
-	theta, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 1e-9, 1e-9)
-	must.Do(t, err)
-	covariates, err := conjugate.NewNIW(make([]float64, s.P), 1e-9, scale, float64(s.P))
-	must.Do(t, err)
+	theta := must.Get(conjugate.NewNIG(make([]float64, s.Q()), precision, 1e-9, 1e-9))(t)
+	covariates := must.Get(conjugate.NewNIW(make([]float64, s.P), 1e-9, scale, float64(s.P)))(t)
 	return &model.Prior{Theta: theta, Covariates: covariates}
 }
 
@@ -106,8 +104,7 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 			}
 			p := len(e.design.Covariates)
 			prior := vanishing(t, model.Shape{P: p, Intercept: e.design.Intercept})
-			fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: plan})
-			must.Do(t, err)
+			fit := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: plan}))(t)
 			d := fit.Draws(dpreg.Original)
 			want, wantSD := leastSquares(t, e)
 			for k := range want {
@@ -132,8 +129,7 @@ func TestNonPrivateIsLeastSquares(t *testing.T) {
 
 func TestNonPrivateSaysSo(t *testing.T) {
 	e := open(t, "cirrhosis", "", nil)
-	fit, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
+	fit := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: brief(1)}))(t)
 	if w := fit.Summary(dpreg.Scaled, 0.9).Warnings; len(w) != 1 || !strings.Contains(w[0], "without noise") {
 		t.Errorf("warnings %q", w)
 	}

@@ -135,18 +135,15 @@ func TestPersonsCoverage(t *testing.T) {
 		for trial := range trials {
 			p.write(t, path, count, rand.New(rand.NewPCG(61, uint64(trial))))
 			for i, c := range rules {
-				source, err := table.Find(path)
-				must.Do(t, err)
+				source := must.Get(table.Find(path))(t)
 				o := custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 20, Neighbours: release.ReplaceOne}, Steps: 1,
 					Persons: custody.Persons{Column: "id", Rule: c.rule}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(62, uint64(trial))))}
 				if c.rule.Most > 1 {
 					o.Privacy.Neighbours = release.AddRemove
 				}
-				r, err := custody.Publish(t.Context(), o)
-				must.Do(t, err)
+				r := must.Get(custody.Publish(t.Context(), o))(t)
 				noise[i] = 2 * r.Noise.Scale * r.Noise.Scale // of Laplace
-				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 100, Draws: 250}})
-				must.Do(t, err)
+				fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 100, Draws: 250}}))(t)
 				slope := fit.Draws(dpreg.Original).Column(1)[0]
 				slices.Sort(slope)
 				low, high := stat.Quantile(0.05, stat.Empirical, slope, nil), stat.Quantile(0.95, stat.Empirical, slope, nil)

@@ -23,8 +23,7 @@ func TestPriceJointly(t *testing.T) {
 		if o.Plan = brief(1); o.Covariates == dpreg.SharedCovariates && o.Pooling == "" {
 			o.Plan = plan
 		}
-		fit, err := dpreg.Infer(context.Background(), custodians, o)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 		price := fit.PriceOfPrivacy()
 		if o.Covariates != dpreg.SharedCovariates || o.Pooling == dpreg.PartialPooling {
 			if price != nil {
@@ -46,10 +45,8 @@ func TestPriceJointly(t *testing.T) {
 // TestWhatIfJointly: the fit of several releases is repeated with all of them.
 func TestWhatIfJointly(t *testing.T) {
 	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
-	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
-	must.Do(t, err)
-	w, err := whatif.Of(context.Background(), fit, whatif.Options{})
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)}))(t)
+	w := must.Get(whatif.Of(context.Background(), fit, whatif.Options{}))(t)
 	if len(w.Variants) != 5 || w.Variants[4].Name != "one law of all covariates" {
 		t.Errorf("%+v", w.Variants)
 	}

@@ -17,9 +17,8 @@ import (
 func TestPriceOfPrivacy(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
 	price := func(scale float64, method string) []float64 {
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(scale)), dpreg.Options{
-			Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 1000, Seed: 1}})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(scale)), dpreg.Options{
+			Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 1000, Seed: 1}}))(t)
 		return fit.PriceOfPrivacy()
 	}
 	for _, v := range price(1e-3, "") {

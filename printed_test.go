@@ -23,8 +23,7 @@ var update = flag.Bool("update", false, "write what README.md, docs/priors.md, d
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 

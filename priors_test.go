@@ -30,26 +30,20 @@ const (
 // readPrior reads a file of testdata/priors for the model of the releases.
 func readPrior(t *testing.T, name string, d *schema.Design) *model.Prior {
 	t.Helper()
-	p, err := model.StatedPrior{File: "testdata/priors/" + name + ".json"}.For(d, "")
-	must.Do(t, err)
-	return p
+	return must.Get(model.StatedPrior{File: "testdata/priors/" + name + ".json"}.For(d, ""))(t)
 }
 
 func readRelease(t *testing.T, path string) *release.Release {
 	t.Helper()
-	r, err := release.ReadFile(path)
-	must.Do(t, err)
-	return r
+	return must.Get(release.ReadFile(path))(t)
 }
 
 // What docs/priors.md shows as prior files are priors, and files of
 // testdata/priors, every one of them.
 func TestPriorExamples(t *testing.T) {
 	d := &readRelease(t, sharp).Schema
-	files, err := filepath.Glob("testdata/priors/*.json")
-	must.Do(t, err)
-	base, err := model.Normal.DefaultPrior(d)
-	must.Do(t, err)
+	files := must.Get(filepath.Glob("testdata/priors/*.json"))(t)
+	base := must.Get(model.Normal.DefaultPrior(d))(t)
 	var texts []string
 	for _, path := range files {
 		texts = append(texts, read(t, path))
@@ -88,15 +82,13 @@ func TestDefaultPriorFile(t *testing.T) {
 // from a seed, so that anybody can make it again.
 func TestWeakRelease(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
-	r, err := ssp.Publish(context.Background(), e.statistics, e.design,
-		release.Privacy{Epsilon: 0.05, Neighbours: release.ReplaceOne}, release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 0))))
-	must.Do(t, err)
+	r := must.Get(ssp.Publish(context.Background(), e.statistics, e.design,
+		release.Privacy{Epsilon: 0.05, Neighbours: release.ReplaceOne}, release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 0)))))(t)
 	if *update {
 		must.Do(t, r.WriteFile(weak))
 	}
 	var text strings.Builder
-	_, err = r.WriteTo(&text)
-	must.Do(t, err)
+	must.Get(r.WriteTo(&text))(t)
 	if text.String() != read(t, weak) {
 		t.Errorf("%s is another release (go test . -run 'Weak|Printed' -update)", weak)
 	}
@@ -105,8 +97,7 @@ func TestWeakRelease(t *testing.T) {
 // TestPrintedPriorWords: the default prior of the example in words, as --print-prior has it.
 func TestPrintedPriorWords(t *testing.T) {
 	r := readRelease(t, sharp)
-	prior, err := model.Normal.DefaultPrior(&r.Schema, r)
-	must.Do(t, err)
+	prior := must.Get(model.Normal.DefaultPrior(&r.Schema, r))(t)
 	generated(t, priorsPage, "words", "```text\n"+strings.Join(prior.Words(&r.Schema), "\n")+"\n```\n")
 }
 
@@ -119,20 +110,16 @@ func TestPrintedPriorEffect(t *testing.T) {
 	b.WriteString("| release | prior | educ | its 95 % interval | Contraction | sigma | its 95 % interval | Contraction |\n|---|---|---|---|---|---|---|---|\n")
 	for _, path := range []string{sharp, weak} {
 		r := readRelease(t, path)
-		stated, err := model.Normal.DefaultPrior(&r.Schema, r)
-		must.Do(t, err)
+		stated := must.Get(model.Normal.DefaultPrior(&r.Schema, r))(t)
 		for _, text := range []string{"educ ~ normal(4000, 5000)", "sigma ~ half_t(3, 50000)"} {
-			s, err := model.ParseStatement(text)
-			must.Do(t, err)
-			stated, err = stated.State(&r.Schema, s)
-			must.Do(t, err)
+			s := must.Get(model.ParseStatement(text))(t)
+			stated = must.Get(stated.State(&r.Schema, s))(t)
 		}
 		for _, c := range []struct {
 			name  string
 			prior *model.Prior
 		}{{"default", nil}, {"in words", stated}} {
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Prior: c.prior})
-			must.Do(t, err)
+			fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Prior: c.prior}))(t)
 			if ok, reason := fit.Converged(); !ok {
 				t.Fatalf("%s, %s: %s", path, c.name, reason)
 			}

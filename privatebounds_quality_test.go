@@ -60,8 +60,7 @@ func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
 			row[j] = math.Round(x*1e6) / 1e6 // as it was before it was scaled
 		}
 	}
-	exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
-	must.Do(t, err)
+	exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{}))(t)
 	truth := exact.Summary(dpreg.Original, 0.95).Parameters
 	public, private := make([][]posterior.Parameter, len(truth)), make([][]posterior.Parameter, len(truth))
 	for k := range *boundsReleases {
@@ -72,11 +71,9 @@ func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
 			if found {
 				into, r = private, raw.withinBounds(t, p, noise)
 			} else {
-				r, err = ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise)
-				must.Do(t, err)
+				r = must.Get(ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise))(t)
 			}
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
-			must.Do(t, err)
+			fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{}))(t)
 			for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[:len(e.design.Covariates)+1] {
 				into[j] = append(into[j], s)
 			}
@@ -103,24 +100,19 @@ func (e example) withinBounds(t *testing.T, p release.Privacy, noise *mechanisms
 	for _, row := range e.rows {
 		must.Do(t, h.Add(row))
 	}
-	enough, err := ssp.CalibrateBounds(len(b.Columns), b.Epsilon, p.Neighbours)
-	must.Do(t, err)
+	enough := must.Get(ssp.CalibrateBounds(len(b.Columns), b.Epsilon, p.Neighbours))(t)
 	if h.N() < enough.Rows {
 		t.Fatalf("%d rows are too few: %d are needed", h.N(), enough.Rows)
 	}
-	found, err := h.Bounds(b.Columns, b.Epsilon, p.Neighbours, noise)
-	must.Do(t, err)
-	d, err := e.design.WithBounds(found)
-	must.Do(t, err)
+	found := must.Get(h.Bounds(b.Columns, b.Epsilon, p.Neighbours, noise))(t)
+	d := must.Get(e.design.WithBounds(found))(t)
 	a, scaled := ssp.NewAccumulator(len(b.Columns)), make([]float64, len(b.Columns))
 	for _, row := range e.rows {
 		d.Frame().Scale(scaled, row)
 		must.Do(t, a.Add(scaled))
 	}
-	r, err := ssp.Publish(context.Background(), a.Statistics(), d, ssp.AfterBounds(p, b.Epsilon), release.Laplace, ssp.Exact, noise)
-	must.Do(t, err)
-	r, err = r.WithBounds(b, p.Epsilon)
-	must.Do(t, err)
+	r := must.Get(ssp.Publish(context.Background(), a.Statistics(), d, ssp.AfterBounds(p, b.Epsilon), release.Laplace, ssp.Exact, noise))(t)
+	r = must.Get(r.WithBounds(b, p.Epsilon))(t)
 	return r
 }
 

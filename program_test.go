@@ -21,8 +21,7 @@ const maxProgram = 44_200_000
 // TestModules: neither what is built nor what go.mod leads to has a heavy module. That
 // nothing needs cgo is a part of TestArchitecture.
 func TestModules(t *testing.T) {
-	out, err := exec.Command("go", "list", "-m", "all").Output()
-	must.Do(t, err)
+	out := must.Get(exec.Command("go", "list", "-m", "all").Output())(t)
 	modules := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(modules) < 10 {
 		t.Errorf("go list saw %d modules only", len(modules))
@@ -64,8 +63,7 @@ func built(t *testing.T) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	info, err := os.Stat(path)
-	must.Do(t, err)
+	info := must.Get(os.Stat(path))(t)
 	if info.Size() > maxProgram {
 		t.Errorf("dpreg has %d bytes, more than %d: go tool nm -size -sort size tells of what", info.Size(), maxProgram)
 	}

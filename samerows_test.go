@@ -21,8 +21,7 @@ import (
 // releaseOnce is a release of an example's rows, with noise of its own.
 func (e example) releaseOnce(t *testing.T, p release.Privacy, seed uint64) dpreg.Custodian {
 	t.Helper()
-	r, err := ssp.Publish(context.Background(), e.statistics, e.design, p, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(seed, 0)))
-	must.Do(t, err)
+	r := must.Get(ssp.Publish(context.Background(), e.statistics, e.design, p, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(seed, 0))))(t)
 	return dpreg.Custodian{Name: fmt.Sprintf("release%d.json", seed), Release: r}
 }
 
@@ -35,15 +34,13 @@ func TestSameRows(t *testing.T) {
 		e.releaseOnce(t, release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, 2),
 	}
 	o := dpreg.Options{Method: "mcmc-exact", SameRows: true, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: testsize.Of(800, 3000), Seed: 1}}
-	fit, err := dpreg.Infer(context.Background(), both, o)
-	must.Do(t, err)
+	fit := must.Get(dpreg.Infer(context.Background(), both, o))(t)
 	want := fit.Draws(dpreg.Scaled)
 	if total := fit.TotalPrivacy(); fit.N != e.statistics.N || total.Epsilon != 13 {
 		t.Errorf("n = %d of %d, epsilon %g in all", fit.N, e.statistics.N, total.Epsilon)
 	}
 	o.Method = "mcmc-ind"
-	other, err := dpreg.Infer(context.Background(), both, o)
-	must.Do(t, err)
+	other := must.Get(dpreg.Infer(context.Background(), both, o))(t)
 	scores(t, other.Draws(dpreg.Scaled), want, func(name string, zMean, zSD, _, _ float64) {
 		if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 			t.Errorf("%s: means %.1f Monte Carlo errors apart, sds %.1f", name, zMean, zSD)
@@ -76,8 +73,7 @@ func TestSameRows(t *testing.T) {
 // not, as many as they may be.
 func TestLookAlike(t *testing.T) {
 	alike := func(custodians []dpreg.Custodian) bool {
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "naive", Plan: brief(1)})
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "naive", Plan: brief(1)}))(t)
 		return strings.Contains(strings.Join(fit.Summary(dpreg.Original, 0.9).Warnings, ""), "--same-rows")
 	}
 	e := open(t, "pums10000", "income ~ educ + age", nil)

@@ -24,8 +24,7 @@ func two(t *testing.T, rows ...[]float64) *Posterior {
 	s := &schema.Schema{Columns: []schema.Column{
 		{Name: "x", Lower: 0, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}},
 		{Name: "b b", Type: "boolean", Lower: 0, Upper: 1}, {Name: "y", Lower: -1, Upper: 9}}}
-	d, err := s.Design("y ~ x + g + `b b`")
-	must.Do(t, err)
+	d := must.Get(s.Design("y ~ x + g + `b b`"))(t)
 	l := model.Layout{Shape: model.Shape{P: 3, Intercept: true}, Covariates: true, Latent: []bool{false}}
 	draws := &posterior.Draws{Names: model.Names(l.Shown(true)), Chains: [][]float64{nil, nil}}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -78,8 +77,7 @@ func TestExpressions(t *testing.T) {
 
 // Probabilities are shares of the draws, with the error that so many have.
 func TestProbabilities(t *testing.T) {
-	a, err := two(t).Ask(0.9, "x > 2", "gv < x", "1 < x < 3", "sigma > 1", "0 > sigma")
-	must.Do(t, err)
+	a := must.Get(two(t).Ask(0.9, "x > 2", "gv < x", "1 < x < 3", "sigma > 1", "0 > sigma"))(t)
 	for i, want := range []float64{0.5, 0.9632, 0.6827, 1, 0} {
 		got := *a.Answers[i].Probability
 		if sd := math.Sqrt(want * (1 - want) / 2000); math.Abs(got-want) > 4.5*sd { // a false alarm in 150,000
@@ -180,8 +178,7 @@ func TestNoEvidence(t *testing.T) {
 
 // Without a question those of Usual are answered, and files of answers have no holes.
 func TestUsual(t *testing.T) {
-	a, err := two(t).Ask(0)
-	must.Do(t, err)
+	a := must.Get(two(t).Ask(0))(t)
 	if got := len(a.Answers); got != 1+3+4+4+6 {
 		t.Errorf("%d answers", got)
 	}
@@ -256,8 +253,6 @@ func BenchmarkAsk(b *testing.B) {
 	p.Draws.Chains[0] = append(p.Draws.Chains[0], p.Draws.Chains[0]...)
 	p.Draws.Chains[1] = append(p.Draws.Chains[1], p.Draws.Chains[1]...)
 	for b.Loop() {
-		if _, err := p.Ask(0); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(p.Ask(0))(b)
 	}
 }

@@ -18,8 +18,7 @@ func one(t *testing.T, formula string, family model.Family, theta, mu []float64)
 	s := &schema.Schema{Columns: []schema.Column{
 		{Name: "x", Lower: 0, Upper: 4}, {Name: "z", Lower: 1, Upper: 5}, {Name: "g", Type: "string", Levels: []string{"u", "v", "w"}},
 		{Name: "b", Type: "boolean", Lower: 0, Upper: 1}, {Name: "y", Lower: 0, Upper: 1}}}
-	d, err := s.Design(formula)
-	must.Do(t, err)
+	d := must.Get(s.Design(formula))(t)
 	l := model.Layout{Shape: model.Shape{P: len(d.Covariates), Intercept: d.Intercept}, Covariates: true, Latent: []bool{false}}
 	draws := &posterior.Draws{Names: model.Names(l.Shown(true)), Chains: [][]float64{nil}}
 	row := make([]float64, len(draws.Names))

@@ -33,15 +33,14 @@ func comparing(methods ...string) *Design {
 func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	rows, err := ReadRows(func(yield func([]float64, error) bool) {
+	rows := must.Get(ReadRows(func(yield func([]float64, error) bool) {
 		for range n {
 			x, z := 2*rng.Float64()-1, 2*rng.Float64()-1
 			if !yield([]float64{x, z, max(-1, min(1, 0.2+0.5*x-0.3*z+0.1*rng.NormFloat64()))}, nil) {
 				return
 			}
 		}
-	}, 3)
-	must.Do(t, err)
+	}, 3))(t)
 	d := comparing(methods...)
 	d.Ns, d.Ps, d.Data, d.X = nil, nil, Split, ""
 	d.Population = &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(2), Rows: rows.Len(), Digest: rows.Digest(), Test: 0.25}
@@ -50,10 +49,8 @@ func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
 
 func compared(t *testing.T, d *Design, rows *Rows, o Options) (*Study, []*Trial) {
 	t.Helper()
-	s, err := d.Study(rows)
-	must.Do(t, err)
-	trials, err := s.Run(context.Background(), o)
-	must.Do(t, err)
+	s := must.Get(d.Study(rows))(t)
+	trials := must.Get(s.Run(context.Background(), o))(t)
 	return s, trials
 }
 
@@ -102,15 +99,12 @@ func (k keeper) infer(ctx context.Context, e *example, noise *mechanisms.Entropy
 // or predicted.
 func TestMethodsSeeTheSameRows(t *testing.T) {
 	d, rows := ofTable(t, 20, "naive", "mcmc-exact")
-	s, err := d.Study(rows)
-	must.Do(t, err)
+	s := must.Get(d.Study(rows))(t)
 	var got, test [2][]float64
 	for i := range s.Cells {
 		s.Cells[i].Subject.(*comparison).method = keeper{shrunk{1}, &got[i], &test[i]}
 	}
-	if _, err := s.Run(context.Background(), Options{Workers: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(context.Background(), Options{Workers: 1}))(t)
 	if !slices.Equal(got[0], got[1]) || !slices.Equal(test[0], test[1]) {
 		t.Error("two methods see different rows")
 	}
@@ -208,11 +202,8 @@ func onALine(t *testing.T, intercept bool) *example {
 		row[2] = 0.5*row[0] - 0.25*row[1]
 	}
 	d.Population.Columns, d.Population.Digest = *columns, rows.Digest()
-	s, err := d.Study(rows)
-	must.Do(t, err)
-	e, err := s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3)))
-	must.Do(t, err)
-	return e
+	s := must.Get(d.Study(rows))(t)
+	return must.Get(s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3))))(t)
 }
 
 // With next to no noise the law that clients make together is that of the rows, clipped; and so
@@ -222,8 +213,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		e := onALine(t, intercept)
 		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget: budget}} {
-			f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
-			must.Do(t, err)
+			f := must.Get(m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2))))(t)
 			// The prior, and values rounded to 2⁻²⁰, move coefficients by less than 1e-3.
 			if distance := rms(f.theta, e.exact.mean); distance > 1e-3 {
 				t.Errorf("%s, intercept %t: %v, exactly %v", name, intercept, f.theta, e.exact.mean)
@@ -233,8 +223,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 	e := onALine(t, true)
 	m := newDPVI(model.Normal, e.statistics.N, release.Privacy{Epsilon: 100, Delta: 0.1, Neighbours: release.ReplaceOne})
 	m.rate = 1 // no time for the accountant
-	f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
-	must.Do(t, err)
+	f := must.Get(m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2))))(t)
 	if distance := rms(f.theta, e.exact.mean); distance > 0.02 || f.epsilon > 100 {
 		t.Errorf("%v, exactly %v; ε = %v", f.theta, e.exact.mean, f.epsilon)
 	}
@@ -349,8 +338,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 		s := &comparison{method: shrunk{factor}, n: 50, fitter: fitter{columns: dpreg.UnitDesign(2), prior: model.BoxPrior(shape)}, data: Unclamped}
 		study.Cells = append(study.Cells, Cell{Setting: Setting{Method: name}, Subject: s})
 	}
-	trials, err := study.Run(context.Background(), Options{})
-	must.Do(t, err)
+	trials := must.Get(study.Run(context.Background(), Options{}))(t)
 	for _, c := range study.Compare(trials).Cells {
 		covered := c.Get(MeasureCoverage).Mean
 		if right := math.Abs(covered-ComparisonLevel) < 5*0.0245; right != (c.Method == "right") {

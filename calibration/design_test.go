@@ -35,8 +35,7 @@ func TestDesignText(t *testing.T) {
 		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
 		}
-		s, err := d.Study(nil)
-		must.Do(t, err)
+		s := must.Get(d.Study(nil))(t)
 		if err := s.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -55,8 +54,7 @@ func TestFingerprints(t *testing.T) {
 		"2af5b155c617885485802cb0611abb563413c47382fef606f6adf41818a6e88c": `{"format":"dpreg-compare/2","data":"unclamped","x":"normal","n":[60,90],"epsilon":[1],"delta":0.000001,"p":[1,2],"prior":"box","arms":[{"method":"non-private","chains":2,"warmup":1000,"ess":400},{"method":"mcmc-exact","chains":2,"warmup":1000,"ess":400},{"method":"dp-vi","chains":2,"warmup":1000,"ess":400},{"method":"dp-pvi","chains":2,"warmup":1000,"ess":400},{"method":"adassp","chains":2,"warmup":1000,"ess":400}],"trials":2,"seed":0,"clients":3}`,
 		"bdcfe8fd02e338333f0710c782d1989618f2f364f6616ed5f8d479a05fd0d9f3": `{"format":"dpreg-compare/2","data":"split","epsilon":[1,3],"delta":0.000001,"population":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"age","lower":0,"upper":100},{"name":"educ","lower":1,"upper":16}],"intercept":true},"missing":"error","rows":1000,"digest":"ad5ffe3eccb62884a2ae757e694efee948c9ed99efe84467efaa3551538b8024","test":0.2},"prior":"box","arms":[{"method":"naive","chains":2,"warmup":1000,"ess":400},{"method":"dp-pvi","chains":2,"warmup":1000,"ess":400},{"method":"gibbs-ss-noisy","chains":2,"warmup":1000,"ess":400}],"trials":3,"seed":0,"clients":10}`,
 	} {
-		d, err := ReadDesign([]byte(text))
-		must.Do(t, err)
+		d := must.Get(ReadDesign([]byte(text)))(t)
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, d.Text()); err != nil || compact.String() != text {
 			t.Errorf("%v: %s, read from %s", err, &compact, text)
@@ -139,8 +137,7 @@ func TestEveryMethodRuns(t *testing.T) {
 			a := &d.Arms[i]
 			a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, Ranked, 0
 		}
-		s, err := d.Study(nil)
-		must.Do(t, err)
+		s := must.Get(d.Study(nil))(t)
 		for _, x := range run(t, s, Options{}) {
 			if (x.Clamped > 0) != (data == Clamped) {
 				t.Errorf("%s rows: a share of %v is clamped", data, x.Clamped)
@@ -159,13 +156,12 @@ func TestModelClamping(t *testing.T) {
 	d := small()
 	d.Data, d.Ns, d.Trials = Clamped, []int64{20}, 2
 	d.Arms = []Arm{{Method: individuals, Sensitivity: ExactSensitivity, Chains: 1, Warmup: 100, Draws: Ranked, ModelClamping: true}}
-	s, err := d.Study(nil)
-	must.Do(t, err)
+	s := must.Get(d.Study(nil))(t)
 	if trials := run(t, s, Options{}); !s.Uniform || trials[0].Error != "" || s.Cells[0].Method != "mcmc-ind (clamping)" {
 		t.Errorf("%+v, %+v", s.Cells[0].Setting, trials[0])
 	}
 	d.Arms = append(d.Arms, small().Arms...)
-	if s, err = d.Study(nil); err != nil || s.Uniform {
+	if s, err := d.Study(nil); err != nil || s.Uniform {
 		t.Error("a method that takes clamped rows for others is to be right")
 	}
 }
@@ -181,11 +177,9 @@ func TestSensitivities(t *testing.T) {
 		s := toyStudy(1)
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
-		sums, err := f.summing(false).sum(rows.next, 20)
-		must.Do(t, err)
+		sums := must.Get(f.summing(false).sum(rows.next, 20))(t)
 		f.prior = model.BoxPrior(shape)
-		fit, err := f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng)
-		must.Do(t, err)
+		fit := must.Get(f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng))(t)
 		r := fit.Custodians[0].Release
 		if !r.Simulated {
 			t.Error("the release is not marked simulated")
@@ -199,8 +193,7 @@ func TestSensitivities(t *testing.T) {
 
 // The data of Figure 4 are those of the file.
 func TestCirrhosis(t *testing.T) {
-	f, err := os.Open("../testdata/cirrhosis.csv")
-	must.Do(t, err)
+	f := must.Get(os.Open("../testdata/cirrhosis.csv"))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) != len(cirrhosis)+1 {
@@ -218,8 +211,7 @@ func TestCirrhosis(t *testing.T) {
 // A summary's files have a row for what they should.
 func TestWrite(t *testing.T) {
 	d := small()
-	s, err := d.Study(nil)
-	must.Do(t, err)
+	s := must.Get(d.Study(nil))(t)
 	trials := run(t, s, Options{})
 	trials[0] = &Trial{Error: "refused"}
 	var results, timing, summary bytes.Buffer

@@ -47,8 +47,7 @@ func judge(t *testing.T, trials int, right, broken Subject) {
 func TestFindsWrongNoiseScale(t *testing.T) {
 	testsize.Planted(t)
 	subject := func(tamper func(*release.Release)) Subject {
-		prior, err := paperPrior(model.Shape{P: 1, Intercept: true})
-		must.Do(t, err)
+		prior := must.Get(paperPrior(model.Shape{P: 1, Intercept: true}))(t)
 		arm := Arm{Method: "gibbs-ss-update", Kernel: "exact", Sensitivity: ExactSensitivity, Chains: 1, Warmup: 200, Draws: 400}
 		return &regression{n: 1000, x: NormalX, fitter: fitter{arm: arm, columns: dpreg.UnitDesign(1), prior: prior,
 			privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, tamper: tamper}}

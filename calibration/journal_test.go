@@ -47,8 +47,7 @@ func TestResume(t *testing.T) {
 	want := written(t, s, run(t, s, Options{}))
 	name := filepath.Join(t.TempDir(), "journal")
 	interrupted(t, name, s, Shard{}, 9)
-	whole, err := os.ReadFile(name)
-	must.Do(t, err)
+	whole := must.Get(os.ReadFile(name))(t)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for _, cut := range []int{0, 5, 8, 9, 30, bytes.IndexByte(whole, '\n'), last, last + 1, last + 40, len(whole) - 1, len(whole)} {
 		must.Do(t, os.WriteFile(name, whole[:cut], 0o644))
@@ -67,8 +66,7 @@ func TestJournalRefuses(t *testing.T) {
 	s, dir := toyStudy(5), t.TempDir()
 	name := filepath.Join(dir, "journal")
 	interrupted(t, name, s, Shard{1, 2}, 4)
-	good, err := os.ReadFile(name)
-	must.Do(t, err)
+	good := must.Get(os.ReadFile(name))(t)
 	other := toyStudy(5)
 	other.Seed++
 	lines := bytes.SplitAfter(good, []byte("\n"))
@@ -165,8 +163,7 @@ func TestMerge(t *testing.T) {
 	for i := range 3 {
 		name := filepath.Join(dir, fmt.Sprint(i))
 		completed(t, name, s, Shard{i + 1, 3})
-		r, err := ReadJournal(name, s)
-		must.Do(t, err)
+		r := must.Get(ReadJournal(name, s))(t)
 		parts = append(parts, r)
 	}
 	all, err := Merge(s, []*Recorded{parts[2], parts[0], parts[1]})
@@ -201,8 +198,7 @@ func FuzzJournal(f *testing.F) {
 	if _, err := s.Run(context.Background(), Options{Keep: j.Keep}); err != nil {
 		f.Fatal(err)
 	}
-	good, err := os.ReadFile(name)
-	must.Do(f, err)
+	good := must.Get(os.ReadFile(name))(f)
 	f.Add(good)
 	f.Add(good[:100])
 	f.Add([]byte("\n\n"))

@@ -102,14 +102,8 @@ func TestFamilyWithoutNoise(t *testing.T) {
 	d := comparingFamily(model.Binomial)
 	n := int64(testsize.Of(3000, 20000))
 	d.Ns = []int64{n}
-	s, err := d.Study(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(d.Study(nil))(t)
+	e := must.Get(s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3))))(t)
 	f := s.Cells[0].Subject.(*comparison).fitter
 	f.privacy = release.Privacy{Epsilon: 1e4, Delta: 0.1, Neighbours: release.ReplaceOne}
 	gradients := newLogisticPVI(f, 3)

@@ -21,7 +21,7 @@ import (
 func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 1))
-	rows, err := ReadRows(func(yield func([]float64, error) bool) {
+	rows := must.Get(ReadRows(func(yield func([]float64, error) bool) {
 		for range 5000 {
 			v := []float64{0.3 * rng.NormFloat64(), 0}
 			v[1] = v[0]/2 + 0.2*rng.NormFloat64()
@@ -30,8 +30,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 				return
 			}
 		}
-	}, 2)
-	must.Do(t, err)
+	}, 2))(t)
 	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: testsize.Of(10, 60),
 		Population: &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(1), Rows: rows.Len(), Digest: rows.Digest()},
 		Arms:       PopulationArms([]string{PopulationMethod}, nil, []string{ExactSensitivity})}
@@ -43,8 +42,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 
 func populationSummary(t *testing.T, d *Design, rows *Rows) *Summary {
 	t.Helper()
-	s, err := d.Study(rows)
-	must.Do(t, err)
+	s := must.Get(d.Study(rows))(t)
 	return s.Summarise(run(t, s, Options{}))
 }
 

@@ -33,8 +33,7 @@ func TestRows(t *testing.T) {
 	moments.Set(params)
 	moments.Expect(want, n)
 	for _, law := range []XLaw{NormalX, BinaryX, SkewedX} {
-		r, err := newRows(params, shape, law, rand.New(rand.NewPCG(1, 2)))
-		must.Do(t, err)
+		r := must.Get(newRows(params, shape, law, rand.New(rand.NewPCG(1, 2))))(t)
 		sums, squares, v, one := make([]float64, len(want)), make([]float64, len(want)), make([]float64, 3), make([]float64, len(want))
 		for range n {
 			r.next(v)
@@ -65,8 +64,7 @@ func TestTruthsFollowThePrior(t *testing.T) {
 	prior.Theta.Shape, prior.Theta.Scale = 1.5, 3
 	squares, below := 0.0, 0.0
 	for range trials {
-		rows, err := simulate(&fitter{columns: dpreg.UnitDesign(shape.P), prior: prior}, NormalX, 1, rng)
-		must.Do(t, err)
+		rows := must.Get(simulate(&fitter{columns: dpreg.UnitDesign(shape.P), prior: prior}, NormalX, 1, rng))(t)
 		slope := rows.params.Theta[1]
 		squares += slope * slope * prior.Theta.Precision[3] / trials
 		below += indicator(rows.params.Sigma2 < scale*scale*median*median) / trials
@@ -105,10 +103,8 @@ func TestSum(t *testing.T) {
 	params, shape := someParams()
 	params.Theta[0] = 0.9
 	sum := func(clamp bool) *summed {
-		r, err := newRows(params, shape, NormalX, rand.New(rand.NewPCG(3, 3)))
-		must.Do(t, err)
-		s, err := summing{3, clamp, true, true}.sum(r.next, 1000)
-		must.Do(t, err)
+		r := must.Get(newRows(params, shape, NormalX, rand.New(rand.NewPCG(3, 3))))(t)
+		s := must.Get(summing{3, clamp, true, true}.sum(r.next, 1000))(t)
 		kept := make([]float64, len(s.statistics.Vector()))
 		for row := range slices.Chunk(s.rows, 3) {
 			AddSums(kept, row)

@@ -36,9 +36,7 @@ func toyStudy(trials int) *Study {
 
 func run(t *testing.T, s *Study, o Options) []*Trial {
 	t.Helper()
-	trials, err := s.Run(context.Background(), o)
-	must.Do(t, err)
-	return trials
+	return must.Get(s.Run(context.Background(), o))(t)
 }
 
 // written is all of a study's results that are to be the same.

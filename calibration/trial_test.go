@@ -34,8 +34,7 @@ func TestScore(t *testing.T) {
 		{60, 0.0595, 7, [4]bool{false, false, true, true}},
 		{250.75, 0.25, 32, [4]bool{true, true, true, true}},
 	} {
-		trial, err := score(&Sample{Names: []string{"a"}, Truth: []float64{c.truth}, Draws: ladder(1000)}, rng)
-		must.Do(t, err)
+		trial := must.Get(score(&Sample{Names: []string{"a"}, Truth: []float64{c.truth}, Draws: ladder(1000)}, rng))(t)
 		got := trial.Scores[0]
 		if got.U != c.u || math.Abs(float64(got.Rank-c.rank)) > 1 || got.Hits != c.hits || trial.Draws != 1000 {
 			t.Errorf("%v: %+v", c.truth, got)

@@ -32,11 +32,9 @@ func TestReplicatesAreRead(t *testing.T) {
 				rows = append(rows, min(1, v))
 			}
 		}
-		r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d, ByLevel: factor, Steps: 3,
-			Privacy: release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-		must.Do(t, err)
-		f, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "mcmc-exact", Plan: mcmc.Plan{Chains: 1, Warmup: 150, Draws: 4, Seed: 1}})
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d, ByLevel: factor, Steps: 3,
+			Privacy: release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true}))(t)
+		f := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "mcmc-exact", Plan: mcmc.Plan{Chains: 1, Warmup: 150, Draws: 4, Seed: 1}}))(t)
 		draws, _, err := drawsOf(t.Context(), f)
 		must.Do(t, err)
 		made, err := newCheckers(f.Custodians, f.Family, f.Kurtosis())
@@ -44,10 +42,8 @@ func TestReplicatesAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		made.draw(mcmc.Stream(1, 1))
-		again, err := simulated(f, draws[0], mcmc.Stream(1, 1))
-		must.Do(t, err)
-		read, err := newCheckers(again, f.Family, f.Kurtosis())
-		must.Do(t, err)
+		again := must.Get(simulated(f, draws[0], mcmc.Stream(1, 1)))(t)
+		read := must.Get(newCheckers(again, f.Family, f.Kurtosis()))(t)
 		if !(r.Frame.Lost > 1) {
 			t.Errorf("clipping took %v", r.Frame.Lost)
 		}

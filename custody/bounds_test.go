@@ -34,9 +34,8 @@ func TestPublishWithinBounds(t *testing.T) {
 	source := rows(t, unscaled(3000)...)
 	for nb, stated := range map[release.Neighbours]int64{release.ReplaceOne: 0, release.AddRemove: 3000} {
 		p := release.Privacy{Epsilon: 2, Neighbours: nb}
-		r, err := custody.Publish(t.Context(), custody.Order{NoLedger: true, Rows: source, Design: noBounds, Privacy: p,
-			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25}, StatedRows: stated})
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), custody.Order{NoLedger: true, Rows: source, Design: noBounds, Privacy: p,
+			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25}, StatedRows: stated}))(t)
 		must.Do(t, r.Validate())
 		b := release.Bounds{Method: release.AutoBounds, Epsilon: 0.5, Columns: []string{"y"}}
 		if !reflect.DeepEqual(*r.Bounds, b) || *r.Privacy != p || r.Noise.Scale < r.Noise.Sensitivity/1.5 {

@@ -28,11 +28,8 @@ func BenchmarkLedgerAndSigning(b *testing.B) {
 		b.Run(fmt.Sprintf("charges=%d,delta=%v", c.charges, c.delta), func(b *testing.B) {
 			dir := b.TempDir()
 			secret, path := filepath.Join(dir, "k.key"), filepath.Join(dir, "l.db")
-			if _, err := signature.NewKey(secret, filepath.Join(dir, "k.pub")); err != nil {
-				b.Fatal(err)
-			}
-			key, err := signature.ReadKey(secret)
-			must.Do(b, err)
+			must.Get(signature.NewKey(secret, filepath.Join(dir, "k.pub")))(b)
+			key := must.Get(signature.ReadKey(secret))(b)
 			must.Do(b, ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(1, 2), Filter: ledger.Auto}))
 			source := rows(b, "0.5,0.25", "-0.25,0.75")
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -40,9 +37,7 @@ func BenchmarkLedgerAndSigning(b *testing.B) {
 				o.Rows, o.Design, o.Path, o.Steps = source, twoColumns, filepath.Join(dir, name), 1
 				o.Privacy = release.Privacy{Epsilon: 0.01 + 0.01*rng.Float64(), Delta: c.delta, Neighbours: release.ReplaceOne}
 				began := time.Now()
-				if _, err := custody.Publish(b.Context(), o); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(custody.Publish(b.Context(), o))(b)
 				return time.Since(began)
 			}
 			for i := range c.charges {

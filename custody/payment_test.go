@@ -25,11 +25,9 @@ func newLedgerOf(t *testing.T, path string, nb release.Neighbours) error {
 // charges are those of a ledger.
 func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), path)
-	must.Do(t, err)
+	l := must.Get(ledger.Open(t.Context(), path))(t)
 	defer l.Close()
-	h, err := l.History(t.Context())
-	must.Do(t, err)
+	h := must.Get(l.History(t.Context()))(t)
 	return h.Entries
 }
 
@@ -41,9 +39,7 @@ func TestRunGoesOn(t *testing.T) {
 	run := ledger.Charge{Epsilon: big.NewRat(1, 2), Delta: big.NewRat(1, 1000), Noise: ledger.Sampled, Sensitivity: 0.1, Scale: 1, Neighbours: string(release.ReplaceOne), Release: "run"}
 	payment := func(cost ...ledger.Charge) *custody.Payment {
 		t.Helper()
-		p, err := custody.NewPayment(t.Context(), func(string) {}, custody.Account{Path: path}, string(release.ReplaceOne), cost...)
-		must.Do(t, err)
-		return p
+		return must.Get(custody.NewPayment(t.Context(), func(string) {}, custody.Account{Path: path}, string(release.ReplaceOne), cost...))(t)
 	}
 	refused := func(err error, says string) {
 		t.Helper()

@@ -30,8 +30,7 @@ func BenchmarkPersons(b *testing.B) {
 	const rows, each = 10_000_000, 10
 	for _, order := range []string{"together", "anywhere"} {
 		path := filepath.Join(b.TempDir(), "rows.csv")
-		file, err := os.Create(path)
-		must.Do(b, err)
+		file := must.Get(os.Create(path))(b)
 		out, rng := bufio.NewWriterSize(file, 1<<20), rand.New(rand.NewPCG(1, 2))
 		out.WriteString("id,x,y\n")
 		for i := range rows {
@@ -55,14 +54,12 @@ func BenchmarkPersons(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", order, rule), func(b *testing.B) {
 				used, peak := math.Inf(1), 0.
 				for b.Loop() {
-					source, err := table.Find(path)
-					must.Do(b, err)
+					source := must.Get(table.Find(path))(b)
 					o.Rows, o.Entropy = custody.Files{Source: source}, mechanisms.Simulated(rand.New(rand.NewPCG(3, 4)))
 					debug.FreeOSMemory()
 					os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // of Linux: the peak begins anew
 					began := cputime.Used()
-					_, err = custody.Publish(b.Context(), o)
-					must.Do(b, err)
+					must.Get(custody.Publish(b.Context(), o))(b)
 					used, peak = min(used, (cputime.Used()-began).Seconds()), max(peak, megabytes())
 				}
 				if rule.Kind == "" {

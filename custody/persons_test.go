@@ -25,8 +25,7 @@ func ofPersons(t *testing.T, lines []string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must.Do(t, os.WriteFile(path, []byte("id,x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source, err := table.Find(path)
-	must.Do(t, err)
+	source := must.Get(table.Find(path))(t)
 	return custody.Files{Source: source}
 }
 
@@ -43,11 +42,10 @@ func crowd(rng *rand.Rand) (lines []string) {
 // simulated publishes rows with noise that is the same each time.
 func simulated(t *testing.T, lines []string, rule persons.Rule, p release.Privacy, steps int) *release.Release {
 	t.Helper()
-	r, err := custody.Publish(t.Context(), custody.Order{
+	r := must.Get(custody.Publish(t.Context(), custody.Order{
 		Rows: ofPersons(t, lines), Design: twoColumns, Privacy: p, Steps: steps, StatedRows: map[bool]int64{true: 500}[steps > 1 && p.Neighbours == release.AddRemove],
 		Persons: custody.Persons{Column: "id", Rule: rule}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(11, 12))),
-	})
-	must.Do(t, err)
+	}))(t)
 	return r
 }
 
@@ -204,10 +202,8 @@ func TestPersonsClaims(t *testing.T) {
 		if c.steps > 1 {
 			o.StatedRows = 500
 		}
-		r, err := custody.Publish(t.Context(), o)
-		must.Do(t, err)
-		written, err := release.ReadFile(o.Path)
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), o))(t)
+		written := must.Get(release.ReadFile(o.Path))(t)
 		if written.Persons == nil || *written.Persons != *r.Persons || *written.Privacy != c.p || strings.Contains(fmt.Sprint(written.Schema), "id") {
 			t.Errorf("%+v: %+v", c, written)
 		}
@@ -232,8 +228,7 @@ func TestPersonsClaims(t *testing.T) {
 			"replace-one":      func(r *release.Release) { r.Privacy.Neighbours, r.NNoise = release.ReplaceOne, 0 },
 			"another rule":     func(r *release.Release) { r.Persons.Rows = release.PersonMean },
 		} {
-			forged, err := release.ReadFile(o.Path)
-			must.Do(t, err)
+			forged := must.Get(release.ReadFile(o.Path))(t)
 			change(forged)
 			if forged.Validate() == nil {
 				t.Errorf("%+v: %s is believed", c, name)

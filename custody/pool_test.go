@@ -42,15 +42,11 @@ func agreed(t *testing.T, custodians int, terms custody.Session) *pool {
 	var members []custody.Member
 	for i := range custodians {
 		must.Do(t, custody.NewMember(fmt.Sprint("c", i), s.at(i, "key"), s.at(i, "member")))
-		m, err := custody.ReadMember(s.at(i, "member"))
-		must.Do(t, err)
-		k, err := custody.ReadMemberKey(s.at(i, "key"))
-		must.Do(t, err)
+		m := must.Get(custody.ReadMember(s.at(i, "member")))(t)
+		k := must.Get(custody.ReadMemberKey(s.at(i, "key")))(t)
 		members, s.keys = append(members, m), append(s.keys, k)
 	}
-	var err error
-	s.Session, err = custody.NewSession(members, terms)
-	must.Do(t, err)
+	s.Session = must.Get(custody.NewSession(members, terms))(t)
 	return s
 }
 
@@ -119,22 +115,19 @@ func TestPoolTotals(t *testing.T) {
 				s.share(t, i, linesOf(i))
 				all = append(all, linesOf(i)...)
 				empty := ssp.NewAccumulator(2).Statistics()
-				noise, err := ssp.Shared{Columns: 2, Neighbours: p.Neighbours, Noise: s.Noise}.Share(empty, 0, noiseOf(i))
-				must.Do(t, err)
+				noise := must.Get(ssp.Shared{Columns: 2, Neighbours: p.Neighbours, Noise: s.Noise}.Share(empty, 0, noiseOf(i)))(t)
 				for l, v := range noise {
 					want[l].Add(want[l], v)
 				}
 			}
-			exact, err := custody.Exact(t.Context(), custody.Order{Rows: rows(t, all...), Design: twoColumns})
-			must.Do(t, err)
+			exact := must.Get(custody.Exact(t.Context(), custody.Order{Rows: rows(t, all...), Design: twoColumns}))(t)
 			for l, v := range append(exact.BigInts(), new(big.Int).Lsh(big.NewInt(exact.N), 40)) {
 				want[l].Add(want[l], v)
 			}
 			for _, i := range c.masked {
 				must.Do(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", c.shared...)))
 			}
-			r, err := custody.Total(s.files("masked", c.masked...))
-			must.Do(t, err)
+			r := must.Get(custody.Total(s.files("masked", c.masked...)))(t)
 			for l, v := range r.Statistics.Vector() {
 				if f, _ := want[l].Float64(); v != math.Ldexp(f, -40) {
 					t.Errorf("sum %d is %v, not %v", l, v, math.Ldexp(f, -40))
@@ -171,8 +164,7 @@ func TestPoolNeighbours(t *testing.T) {
 			key := copyKey(t, s, i)
 			must.Do(t, custody.Mask(key, s.at(i, "masked"), s.files("shares", 2, 0, 1)))
 		}
-		r, err := custody.Total(s.files("masked", upTo(3)...))
-		must.Do(t, err)
+		r := must.Get(custody.Total(s.files("masked", upTo(3)...)))(t)
 		z, square := r.Statistics.Vector(), 0.0
 		for l := range before {
 			square += (z[l] - before[l]) * (z[l] - before[l])
@@ -187,13 +179,10 @@ func TestPoolNeighbours(t *testing.T) {
 // copyKey is custodian i's key in another file, which a test may use up.
 func copyKey(t *testing.T, s *pool, i int) custody.MemberKey {
 	t.Helper()
-	text, err := os.ReadFile(s.at(i, "key"))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(s.at(i, "key")))(t)
 	path := filepath.Join(t.TempDir(), "copy.key")
 	must.Do(t, os.WriteFile(path, text, 0o600))
-	k, err := custody.ReadMemberKey(path)
-	must.Do(t, err)
-	return k
+	return must.Get(custody.ReadMemberKey(path))(t)
 }
 
 // Attacks on the second round and the total: each is refused, and leaves no file and the key where it was.
@@ -206,22 +195,19 @@ func TestPoolRefuses(t *testing.T) {
 	again := s.at(9, "shares")
 	must.Do(t, s.Share(t.Context(), custody.Order{Rows: rows(t, linesOf(3)...), Path: again, Entropy: noiseOf(30)}, s.keys[3]))
 	changed := func(path string, change func(f map[string]any)) string {
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		var f map[string]any
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
 		must.Do(t, d.Decode(&f))
 		change(f)
-		text, err = json.Marshal(f)
-		must.Do(t, err)
+		text = must.Get(json.Marshal(f))(t)
 		out := filepath.Join(t.TempDir(), "changed")
 		must.Do(t, os.WriteFile(out, text, 0o600))
 		return out
 	}
 	flip := func(text string, at int) string {
-		b, err := base64.StdEncoding.DecodeString(text)
-		must.Do(t, err)
+		b := must.Get(base64.StdEncoding.DecodeString(text))(t)
 		b[at] ^= 1
 		return base64.StdEncoding.EncodeToString(b)
 	}
@@ -308,16 +294,14 @@ func TestPoolRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := custody.Total(masked)
-	must.Do(t, err)
+	must.Get(custody.Total(masked))(t)
 }
 
 func sealed(t *testing.T, path string) any { return field(t, path, "sealed") }
 
 func field(t *testing.T, path, name string) any {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	var f map[string]any
 	must.Do(t, json.Unmarshal(text, &f))
 	return f[name]
@@ -342,13 +326,10 @@ func TestPoolCharges(t *testing.T) {
 	if _, err := os.Stat(o.Path); err == nil {
 		t.Error("shares were written without room")
 	}
-	l, err := ledger.Open(t.Context(), path)
-	must.Do(t, err)
+	l := must.Get(ledger.Open(t.Context(), path))(t)
 	defer l.Close()
-	h, err := l.History(t.Context())
-	must.Do(t, err)
-	one, err := ssp.Calibrate(2, sharedPrivacy, release.Gaussian, ssp.Exact)
-	must.Do(t, err)
+	h := must.Get(l.History(t.Context()))(t)
+	one := must.Get(ssp.Calibrate(2, sharedPrivacy, release.Gaussian, ssp.Exact))(t)
 	if len(h.Entries) != 1 || h.Entries[0].Noise != ledger.Gaussian || h.Entries[0].Scale != one.Scale || h.Entries[0].Epsilon.Cmp(big.NewRat(1, 1)) != 0 {
 		t.Errorf("%+v", h.Entries)
 	}
@@ -386,8 +367,7 @@ func TestSessionRefuses(t *testing.T) {
 	}
 	path := filepath.Join(s.dir, "session")
 	must.Do(t, s.Write(path))
-	read, err := custody.ReadSession(path)
-	must.Do(t, err)
+	read := must.Get(custody.ReadSession(path))(t)
 	if read.Digest() != s.Digest() {
 		t.Error("a session reads as another")
 	}

@@ -35,8 +35,7 @@ func rows(t testing.TB, lines ...string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must.Do(t, os.WriteFile(path, []byte("x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source, err := table.Find(path)
-	must.Do(t, err)
+	source := must.Get(table.Find(path))(t)
 	return custody.Files{Source: source}
 }
 
@@ -54,14 +53,12 @@ func TestPublishMoments(t *testing.T) {
 	}
 	o := ordered(rows(t, lines...), 10)
 	o.WithMoments = true
-	r, err := custody.Publish(t.Context(), o)
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), o))(t)
 	// Σx⁴ is 2000/5; noise of scale 0.74 is beyond 40 with probability 1e-23.
 	if math.Abs(r.Moments.Sums[1]-400) > 40 || r.Moments.Noise.Scale != 0.7375 {
 		t.Errorf("moments %+v", r.Moments)
 	}
-	_, err = dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}})
-	must.Do(t, err)
+	must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}}))(t)
 }
 
 // Of no rows an add-remove release is made as of one: to refuse would tell of the row.
@@ -82,8 +79,7 @@ func TestPublishNoRows(t *testing.T) {
 		o := ordered(rows(t), 1)
 		o.Privacy.Neighbours = release.AddRemove
 		change(&o)
-		r, err := custody.Publish(t.Context(), o)
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), o))(t)
 		if r.NNoise == 0 || (r.Moments == nil) == (name == "moments") || (r.Bounds == nil) == (name == "bounds") {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -196,18 +192,15 @@ func TestPublishOnce(t *testing.T) {
 	must.Do(t, newLedger(t, o.Ledger))
 	var said []string
 	o.Say = func(text string) { said = append(said, text) }
-	r, err := custody.Publish(t.Context(), o)
-	must.Do(t, err)
-	info, err := os.Stat(o.Path)
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), o))(t)
+	info := must.Get(os.Stat(o.Path))(t)
 	if entries := charges(t, o.Ledger); len(entries) != 1 || !entries[0].Written || info.Mode() != fs.FileMode(0o644) || r.Simulated {
 		t.Errorf("charges %+v, mode %v, simulated %t", entries, info.Mode(), r.Simulated)
 	}
 	if text := strings.Join(said, "\n"); !strings.Contains(text, "charged to") || strings.Index(text, "charged to") > strings.Index(text, "release written") {
 		t.Errorf("it said:\n%s", text)
 	}
-	s, err := custody.Settle(o)
-	must.Do(t, err)
+	s := must.Get(custody.Settle(o))(t)
 	if err := s.Differs(r); err != nil {
 		t.Error(err)
 	}
@@ -220,8 +213,7 @@ func TestPublishOnce(t *testing.T) {
 		t.Errorf("a release without Σy²: %v", err)
 	}
 	o.SpendAgain = true
-	_, err = custody.Publish(t.Context(), o)
-	must.Do(t, err)
+	must.Get(custody.Publish(t.Context(), o))(t)
 	if len(charges(t, o.Ledger)) != 2 {
 		t.Error("to spend again is not charged")
 	}
@@ -284,8 +276,7 @@ func TestLargeDelta(t *testing.T) {
 	o := ordered(custody.Summed(a.Statistics()), 1)
 	o.Privacy.Delta, o.Mechanism, o.Say = 0.1, release.Gaussian, func(text string) { said.WriteString(text) }
 	o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
-	r, err := custody.Publish(t.Context(), o)
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), o))(t)
 	if !strings.Contains(said.String(), "δ = 0.1 is not below 1/n") || !r.Simulated {
 		t.Errorf("simulated %t, and it said %s", r.Simulated, &said)
 	}

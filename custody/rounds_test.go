@@ -30,9 +30,7 @@ func (s *pool) total(t *testing.T, order func(i int) custody.Order) *release.Rel
 	for _, i := range all {
 		must.Do(t, custody.Mask(s.keys[i], s.at(i, "masked"), s.files("shares", all...)))
 	}
-	r, err := custody.Total(s.files("masked", all...))
-	must.Do(t, err)
-	return r
+	return must.Get(custody.Total(s.files("masked", all...)))(t)
 }
 
 // clustered are rows that fill a thousandth of the box.
@@ -75,8 +73,7 @@ func TestPoolLooks(t *testing.T) {
 		q := ssp.Shared{Columns: 2, Neighbours: nb, Frame: s.Frame, Noise: s.Noise}
 		for i := range 3 {
 			empty := gathered(t, r.Frame, nil)
-			z, err := q.ShareLook(empty.sums, empty.radii, 0, noiseOf(i))
-			must.Do(t, err)
+			z := must.Get(q.ShareLook(empty.sums, empty.radii, 0, noiseOf(i)))(t)
 			for l := range noise {
 				v, _ := new(big.Float).SetInt(z[l]).Float64()
 				noise[l] += v
@@ -93,13 +90,11 @@ func TestPoolLooks(t *testing.T) {
 		if math.Abs(radii-60000) > 6*r.Radii.Scale*math.Sqrt(float64(len(r.Radii.Counts))) {
 			t.Errorf("%s: %v radii", nb, radii)
 		}
-		box, err := ssp.Calibrate(2, p, release.Gaussian, ssp.Exact)
-		must.Do(t, err)
+		box := must.Get(ssp.Calibrate(2, p, release.Gaussian, ssp.Exact))(t)
 		if sd := r.Frame.Inverse()[0]; sd*sd*r.Noise.SD() > box.Scale/10 {
 			t.Errorf("%s: squares about the centre have noise of sd %v, and %v in the box", nb, sd*sd*r.Noise.SD(), box.Scale)
 		}
-		c, err := r.Composable()
-		must.Do(t, err)
+		c := must.Get(r.Composable())(t)
 		if most := box.Sensitivity / box.Scale; c.Mu > most*(1+1e-9) || c.Mu < most*0.99 {
 			t.Errorf("%s: μ = %v of %v", nb, c.Mu, most)
 		}
@@ -146,13 +141,11 @@ type inFrame struct {
 // gathered are sums and radii of rows in a frame.
 func gathered(t *testing.T, f *release.Frame, lines []string) inFrame {
 	t.Helper()
-	ball, err := ssp.NewBall(f, 2)
-	must.Do(t, err)
+	ball := must.Get(ssp.NewBall(f, 2))(t)
 	g := inFrame{ball.NewAccumulator(), ball.Radii()}
 	for _, line := range lines {
 		var x, y float64
-		_, err := fmt.Sscanf(line, "%f,%f", &x, &y)
-		must.Do(t, err)
+		must.Get(fmt.Sscanf(line, "%f,%f", &x, &y))(t)
 		row := []float64{min(max(x, -1), 1), min(max(y, -1), 1)}
 		must.Do(t, g.sums.AddRows(row))
 	}
@@ -164,8 +157,7 @@ func exactLook(t *testing.T, f *release.Frame, lines []string) []float64 {
 	t.Helper()
 	g := gathered(t, f, lines)
 	tiny := ssp.Shared{Columns: 2, Neighbours: release.ReplaceOne, Frame: f, Noise: release.Noise{Scale: 1e-12, Cross: 1e-12, Linear: 1e-12}, Radii: 1}
-	z, err := tiny.ShareLook(g.sums, g.radii, 0, noiseOf(0))
-	must.Do(t, err)
+	z := must.Get(tiny.ShareLook(g.sums, g.radii, 0, noiseOf(0)))(t)
 	digits := math.Ldexp(1, -2*(20-int(math.Ceil(math.Log2(f.Radius)))))
 	sums := make([]float64, 5)
 	for l := range sums {
@@ -195,8 +187,7 @@ func TestPoolPersons(t *testing.T) {
 		{"mean", release.ReplaceOne, 1}, {"weight", release.AddRemove, 1}, {"1", release.ReplaceOne, 1}, {"4", release.AddRemove, 1}, {"4", release.AddRemove, 2}, {"mean", release.ReplaceOne, 2},
 	} {
 		p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: c.nb}
-		rule, err := persons.ParseRule(c.rule)
-		must.Do(t, err)
+		rule := must.Get(persons.ParseRule(c.rule))(t)
 		made := func(victim []string) *release.Release {
 			s := agreed(t, 2, custody.Session{Colluding: 1, Privacy: p, Schema: *twoColumns, Persons: c.rule, Steps: c.steps, Rows: 1000})
 			return s.total(t, func(i int) custody.Order {
@@ -231,8 +222,7 @@ func TestPoolPersons(t *testing.T) {
 		if largest > r.Noise.Sensitivity*(1+1e-9) || largest < r.Noise.Sensitivity/4 {
 			t.Errorf("%+v: sums move by %v, and the noise is for %v", c, largest, r.Noise.Sensitivity)
 		}
-		budget, err := ssp.NewBudget(p)
-		must.Do(t, err)
+		budget := must.Get(ssp.NewBudget(p))(t)
 		if with, err := r.Composable(); err != nil || with.Mu > 1/budget.Sigma()*(1+1e-8) {
 			t.Errorf("%+v: μ = %v of %v, %v", c, with.Mu, 1/budget.Sigma(), err)
 		}

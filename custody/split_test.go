@@ -23,11 +23,8 @@ import (
 func dealt(t *testing.T, source custody.Source, o custody.Order, seed uint64) []*release.Release {
 	t.Helper()
 	o.Rows, o.Design, o.Entropy = source, twoColumns, mechanisms.Simulated(rand.New(rand.NewPCG(seed, 3)))
-	s, err := custody.Settle(o)
-	must.Do(t, err)
-	parts, err := s.PublishParts(t.Context())
-	must.Do(t, err)
-	return parts
+	s := must.Get(custody.Settle(o))(t)
+	return must.Get(s.PublishParts(t.Context()))(t)
 }
 
 // changed counts the parts whose statistics or number of rows differ, and the rows of all.
@@ -115,12 +112,9 @@ func TestSplitCoins(t *testing.T) {
 // dealtOnce are two parts of rows in memory.
 func dealtOnce(t *testing.T, data []float64, d *schema.Design, epsilon float64, nb release.Neighbours, rng *rand.Rand) []*release.Release {
 	t.Helper()
-	s, err := custody.Settle(custody.Order{Rows: custody.Scaled{Name: "rows", Rows: data}, Design: d, Steps: 1, Split: 2,
-		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: nb}, Entropy: mechanisms.Simulated(rng)})
-	must.Do(t, err)
-	parts, err := s.PublishParts(t.Context())
-	must.Do(t, err)
-	return parts
+	s := must.Get(custody.Settle(custody.Order{Rows: custody.Scaled{Name: "rows", Rows: data}, Design: d, Steps: 1, Split: 2,
+		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: nb}, Entropy: mechanisms.Simulated(rng)}))(t)
+	return must.Get(s.PublishParts(t.Context()))(t)
 }
 
 // All parts together tell whether a row came first no better than ε lets them; of six rows they tell more, and the
@@ -203,12 +197,9 @@ func TestSplitWritten(t *testing.T) {
 	dir := t.TempDir()
 	o := ordered(rows(t, someRows(rand.New(rand.NewPCG(1, 2)), 60)...), 1)
 	o.Split, o.NoLedger, o.Ledger, o.MakeLedger, o.Path = 10, false, filepath.Join(dir, "rows.ledger.db"), true, filepath.Join(dir, "rows.parts")
-	s, err := custody.Settle(o)
-	must.Do(t, err)
-	_, err = s.PublishParts(t.Context())
-	must.Do(t, err)
-	written, err := s.Formers()
-	must.Do(t, err)
+	s := must.Get(custody.Settle(o))(t)
+	must.Get(s.PublishParts(t.Context()))(t)
+	written := must.Get(s.Formers())(t)
 	for _, r := range written {
 		must.Do(t, s.Differs(r))
 	}
@@ -228,16 +219,13 @@ func TestSplitWritten(t *testing.T) {
 	}
 	must.Do(t, os.Remove(killed))
 	s.Path = filepath.Join(dir, "other.parts")
-	left, err := os.ReadDir(dir)
-	must.Do(t, err)
+	left := must.Get(os.ReadDir(dir))(t)
 	if found, err := os.ReadDir(s.Path); err != nil || len(found) != 1 || len(left) != 3 {
 		t.Errorf("a run that came second left %v and %v (%v)", left, found, err)
 	}
-	l, err := ledger.Open(t.Context(), o.Ledger)
-	must.Do(t, err)
+	l := must.Get(ledger.Open(t.Context(), o.Ledger))(t)
 	defer l.Close()
-	h, err := l.History(t.Context())
-	must.Do(t, err)
+	h := must.Get(l.History(t.Context()))(t)
 	if len(h.Entries) != 2 || custody.Rational(h.Entries[0].Epsilon) != "1" || h.Entries[0].Release != o.Path {
 		t.Errorf("charged: %+v", h.Entries)
 	}

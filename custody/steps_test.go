@@ -55,8 +55,7 @@ func TestLastStepInTheBox(t *testing.T) {
 		x := float64(2*rng.IntN(2) - 1)
 		corners.Rows = append(corners.Rows, x, x*float64(min(1, 2*rng.IntN(8)-1)))
 	}
-	r, err := custody.Publish(t.Context(), inSteps(t, corners))
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), inSteps(t, corners)))(t)
 	look := r.Looks()[2]
 	if f := look.Frame; f.Matrix[0][0] != 1 || f.Matrix[1][0] != 0 || f.Matrix[1][1] != 1 || f.Lost != 0 {
 		t.Fatalf("the last look has %+v", f)
@@ -110,8 +109,7 @@ func TestSteps(t *testing.T) {
 				t.Errorf("%s: a charge of Gaussian noise of scale %v for sensitivity %v", name, last.Scale, last.Sensitivity)
 			}
 		}
-		s, err := custody.Settle(o)
-		must.Do(t, err)
+		s := must.Get(custody.Settle(o))(t)
 		r.Simulated = false
 		if err := s.Differs(r); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -153,8 +151,7 @@ func TestStepsChooseNoise(t *testing.T) {
 		if len(r.Looks()) != c.steps || r.Noise.Kind != c.kind || r.Privacy.Delta != delta || charged != delta || said != 1 {
 			t.Errorf("%+v: %d looks with %s noise, δ = %v, charged with δ = %v, said %d times", c, len(r.Looks()), r.Noise.Kind, r.Privacy.Delta, charged, said)
 		}
-		s, err := custody.Settle(o)
-		must.Do(t, err)
+		s := must.Get(custody.Settle(o))(t)
 		r.Simulated = false
 		if err := s.Differs(r); err != nil {
 			t.Errorf("%+v: %v", c, err)
@@ -165,8 +162,7 @@ func TestStepsChooseNoise(t *testing.T) {
 // A release has the same bits whatever the rows' order and wherever they are.
 func TestStepsSameRows(t *testing.T) {
 	lines, values := tight(1000)
-	want, err := custody.Publish(t.Context(), inSteps(t, custody.Scaled{Name: "rows", Rows: values}))
-	must.Do(t, err)
+	want := must.Get(custody.Publish(t.Context(), inSteps(t, custody.Scaled{Name: "rows", Rows: values})))(t)
 	for range 3 {
 		rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 		got, err := custody.Publish(t.Context(), inSteps(t, rows(t, lines...)))
@@ -179,17 +175,14 @@ func TestStepsSameRows(t *testing.T) {
 // Of real rows: whoever has the release can compute each of its frames again, by the number of
 // rows or, where that is private, by what the first counts of radii say of it.
 func TestStepsRecord(t *testing.T) {
-	source, err := table.Find("../testdata/pums10000.csv")
-	must.Do(t, err)
+	source := must.Get(table.Find("../testdata/pums10000.csv"))(t)
 	described, _, err := custody.ReadSchema("../testdata/pums10000.schema.json", "")
 	must.Do(t, err)
-	design, err := described.Design("income ~ age + educ + married")
-	must.Do(t, err)
+	design := must.Get(described.Design("income ~ age + educ + married"))(t)
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		o := inSteps(t, custody.Files{Source: source})
 		o.Design, o.Privacy.Neighbours = design, nb
-		r, err := custody.Publish(t.Context(), o)
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), o))(t)
 		looks, n := r.Looks(), 0.0
 		for _, count := range looks[0].Radii.Counts {
 			n += float64(count)
@@ -231,15 +224,12 @@ func stopping(t *testing.T, at string, disturb func(path string)) (o custody.Ord
 // nothing is spent; after it the charge stays, which is said, and nothing is written.
 func TestStepsStopped(t *testing.T) {
 	grow := func(path string) {
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		must.Do(t, os.WriteFile(path, append(text, "0,0\n"...), 0o600))
 	}
 	forge := func(path string) { // of the same length and time of change
-		info, err := os.Stat(path)
-		must.Do(t, err)
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		info := must.Get(os.Stat(path))(t)
+		text := must.Get(os.ReadFile(path))(t)
 		must.Do(t, os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.9"), 1), 0o600))
 		must.Do(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	}

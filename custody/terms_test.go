@@ -20,11 +20,9 @@ func withTerms(t *testing.T, formula string, lines ...string) custody.Order {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must.Do(t, os.WriteFile(path, []byte("x,g,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source, err := table.Find(path)
-	must.Do(t, err)
+	source := must.Get(table.Find(path))(t)
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 1, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}}, {Name: "y", Lower: 0, Upper: 9}}}
-	d, err := s.Design(formula)
-	must.Do(t, err)
+	d := must.Get(s.Design(formula))(t)
 	return custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
 }
 
@@ -47,8 +45,7 @@ func TestPublishTerms(t *testing.T) {
 	for _, steps := range []int{1, 3} {
 		o := o
 		o.Design, o.Steps = &d, steps
-		r, err := custody.Publish(t.Context(), o)
-		must.Do(t, err)
+		r := must.Get(custody.Publish(t.Context(), o))(t)
 		got := r.Scaled()
 		for i, want := range []float64{squares, xg, logs} {
 			if off := math.Abs(got[i] - want); off > map[int]float64{1: 0.1, 3: 5}[steps] {
@@ -65,8 +62,7 @@ func TestTermsSensitivity(t *testing.T) {
 	for _, formula := range []string{"log(y + 1) ~ log(x) + I(x^2) + x:g", "y ~ I(1/x) + sqrt(x) + exp(x):g", "log1p(y) ~ scale(x) + I(x^-3)"} {
 		sums := func(row string) []float64 {
 			o := withTerms(t, formula, "2,u,3", row)
-			s, err := custody.Exact(t.Context(), o)
-			must.Do(t, err)
+			s := must.Get(custody.Exact(t.Context(), o))(t)
 			return s.Vector()
 		}
 		m := len(withTerms(t, formula, "2,u,3").Design.Columns())

@@ -104,8 +104,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 		sweeps int // of p = 1; fewer at larger p
 	}{{Exact, 20_000}, {Plain, 200_000}} {
 		for _, g := range modeltest.Goldens(b) {
-			obs, err := g.Problem.Single()
-			must.Do(b, err)
+			obs := must.Get(g.Problem.Single())(b)
 			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, g.Problem.Prior, c.sweeps) })
 		}
 		for _, epsilon := range []float64{0.1, 1} {
@@ -120,8 +119,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d, err := sampleAlone(obs, prior, kernel, plan)
-		must.Do(b, err)
+		d := must.Get(sampleAlone(obs, prior, kernel, plan))(b)
 		least := math.Inf(1)
 		for j := range d.Names {
 			x := d.Column(j)

@@ -20,9 +20,7 @@ func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 	t.Helper()
 	prior := model.DefaultPrior(s)
 	prior.X = l
-	law, err := (Method{Moments: Prior}).fixedLaw(&model.Observation{Shape: s}, prior)
-	must.Do(t, err)
-	return law
+	return must.Get((Method{Moments: Prior}).fixedLaw(&model.Observation{Shape: s}, prior))(t)
 }
 
 // skewed is a law of x on [0, 1]^p, dependent.
@@ -65,8 +63,7 @@ func (l sampledX) Moments(p int) (*model.XMoments, error) {
 // noisyMoments are moments of n rows of a law, with Gaussian noise.
 func noisyMoments(t testing.TB, p int, l model.XLaw, n, sd float64, rng *rand.Rand) *model.NoisyMoments {
 	t.Helper()
-	x, err := l.Moments(p)
-	must.Do(t, err)
+	x := must.Get(l.Moments(p))(t)
 	u := [][]int{make([]int, p)} // exponents of the monomials that M is of
 	for j := range p {
 		e := make([]int, p)
@@ -109,9 +106,7 @@ func TestGewekeFixed(t *testing.T) {
 	noisy := func(p int) func(t *testing.T) *model.FixedMoments {
 		return func(t *testing.T) *model.FixedMoments {
 			m := noisyMoments(t, p, skewed, 500, 5, rand.New(rand.NewPCG(7, 1)))
-			law, err := (Method{Moments: Noisy}).fixedLaw(&model.Observation{Shape: model.Shape{P: p, Intercept: true}, Moments: m}, nil)
-			must.Do(t, err)
-			return law
+			return must.Get((Method{Moments: Noisy}).fixedLaw(&model.Observation{Shape: model.Shape{P: p, Intercept: true}, Moments: m}, nil))(t)
 		}
 	}
 	prior := func(p int) func(t *testing.T) *model.FixedMoments {

@@ -52,10 +52,8 @@ func newJoint(t *testing.T, p int, n, b float64) *joint {
 	for j := range p {
 		scale[j*p+j] = 8
 	}
-	nig, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 12, 8)
-	must.Do(t, err)
-	niw, err := conjugate.NewNIW(make([]float64, p), 2, scale, float64(p)+14)
-	must.Do(t, err)
+	nig := must.Get(conjugate.NewNIG(make([]float64, s.Q()), precision, 12, 8))(t)
+	niw := must.Get(conjugate.NewNIW(make([]float64, p), 2, scale, float64(p)+14))(t)
 	return &joint{shape: s, n: n, b: b, kind: release.Laplace, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
 }
 

@@ -55,8 +55,7 @@ func sbc(t *testing.T, p, trials int, kind release.Kind, neighbours release.Neig
 	if kind == release.Gaussian {
 		privacy.Delta = 1e-6
 	}
-	noise, err := ssp.Calibrate(p+1, privacy, kind, ssp.Exact)
-	must.Do(t, err)
+	noise := must.Get(ssp.Calibrate(p+1, privacy, kind, ssp.Exact))(t)
 	prior := newJoint(t, p, n, noise.Scale).prior
 	if neighbours == release.ReplaceOne {
 		prior = modeltest.TamePrior(model.Shape{P: p, Intercept: true})

@@ -142,16 +142,13 @@ func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) us
 			u.refused++
 			continue
 		}
-		d, err := Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan)
-		must.Do(t, err)
+		d := must.Get(Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan))(t)
 		_, sd := modeltest.Pooled(d.Column(1))
 		learned = append(learned, 1-sd*sd/variance[1])
 		if holds(d, truth) {
 			u.covered++
 		}
-		if d, err = sampleAlone(whole, prior, Exact, plan); err != nil {
-			t.Fatal(err)
-		}
+		d = must.Get(sampleAlone(whole, prior, Exact, plan))(t)
 		_, sd = modeltest.Pooled(d.Column(1))
 		update = append(update, 1-sd*sd/variance[1])
 	}
@@ -173,8 +170,7 @@ func TestTrueMomentsCover(t *testing.T) {
 		for i := range fits {
 			obs, _, truth := releasedMoments(t, p, 1000, 3, skewed, rng)
 			plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(i)}
-			d, err := Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan)
-			must.Do(t, err)
+			d := must.Get(Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan))(t)
 			if holds(d, truth) {
 				held++
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // counter is the cheapest of kernels.
@@ -18,9 +20,7 @@ func BenchmarkStepOverhead(b *testing.B) {
 		b.Run(fmt.Sprintf("progress=%v", progress != nil), func(b *testing.B) {
 			start := func(int, *rand.Rand) (Kernel[struct{}], error) { return new(counter), nil }
 			plan := Plan{Chains: 1, Warmup: b.N, Draws: 1, Progress: progress}
-			if _, err := Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan))(b)
 		})
 	}
 }
@@ -29,7 +29,5 @@ func BenchmarkKeptDraw(b *testing.B) {
 	b.ReportAllocs()
 	start := func(int, *rand.Rand) (Kernel[struct{}], error) { return new(counter), nil }
 	plan := Plan{Chains: 1, Draws: b.N}
-	if _, err := Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan))(b)
 }

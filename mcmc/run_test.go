@@ -42,8 +42,7 @@ var arColumns = Columns{Params: []string{"x", "steps"}, Info: []string{"lp__"}}
 
 func TestRowsHoldStateAndInfoOfTheSameStep(t *testing.T) {
 	plan := Plan{Chains: 3, Warmup: 7, Draws: 1234, Seed: 1}
-	d, err := Run(t.Context(), arColumns, startAR(0.5), keepLP, plan)
-	must.Do(t, err)
+	d := must.Get(Run(t.Context(), arColumns, startAR(0.5), keepLP, plan))(t)
 	if d.NumChains() != 3 || d.NumDraws() != 1234 || d.Warmup != 7 || !(d.Seconds > 0) || d.Warnings != nil {
 		t.Fatalf("%d chains of %d draws, warm-up %d, %v s, warnings %q", d.NumChains(), d.NumDraws(), d.Warmup, d.Seconds, d.Warnings)
 	}
@@ -61,8 +60,7 @@ func TestDrawsDependOnSeedAndChainOnly(t *testing.T) {
 	draw := func(chains, workers int, seed uint64) [][]float64 {
 		t.Helper()
 		plan := Plan{Chains: chains, Warmup: 10, ESS: 3000, Seed: seed, Workers: workers}
-		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.6), nil, plan)
-		must.Do(t, err)
+		d := must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.6), nil, plan))(t)
 		return d.Chains
 	}
 	want := draw(5, 1, 3)
@@ -103,9 +101,8 @@ var lengths = []int{500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11200, 1
 
 func TestStopByESS(t *testing.T) {
 	for _, target := range []float64{100, 1000, 5000} {
-		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.8), nil,
-			Plan{Chains: 4, ESS: target, Seed: 5})
-		must.Do(t, err)
+		d := must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.8), nil,
+			Plan{Chains: 4, ESS: target, Seed: 5}))(t)
 		n, before := d.NumDraws(), 0
 		for _, length := range lengths {
 			if length < n {
@@ -152,8 +149,7 @@ func TestRunGoesOnUntilMixed(t *testing.T) {
 			asked = append(asked, d.NumDraws())
 			return d.NumDraws() >= c.mixed
 		}
-		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, c.plan)
-		must.Do(t, err)
+		d := must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, c.plan))(t)
 		if d.NumDraws() != c.want || expected != c.want || !slices.Equal(asked, c.asked) || len(d.Warnings) > 0 {
 			t.Errorf("mixed at %d: %d draws, %d expected, asked at %v, warnings %q; want %d, asked at %v", c.mixed, d.NumDraws(), expected, asked, d.Warnings, c.want, c.asked)
 		}
@@ -166,9 +162,8 @@ func TestRunGoesOnUntilMixed(t *testing.T) {
 // those are 10 % (false alarms: 1e-5).
 func TestESSOfAutoregression(t *testing.T) {
 	const rho = 0.8
-	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(rho), nil,
-		Plan{Chains: 8, Draws: 20000, Seed: 6})
-	must.Do(t, err)
+	d := must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, startX(rho), nil,
+		Plan{Chains: 8, Draws: 20000, Seed: 6}))(t)
 	want := 8 * 20000 * (1 - rho) / (1 + rho)
 	if got := posterior.Of(d.Column(0)).ESSMean(); math.Abs(got/want-1) > 0.1 {
 		t.Errorf("ESS is %.0f, theory has %.0f", got, want)
@@ -177,9 +172,8 @@ func TestESSOfAutoregression(t *testing.T) {
 
 func TestLimitIsAWarning(t *testing.T) {
 	for limit, want := range map[int]int{300: 300, 1300: 1300} {
-		d, err := Run(t.Context(), arColumns, startAR(0.99), keepLP,
-			Plan{Chains: 2, ESS: 1e6, MaxDraws: limit, Seed: 1})
-		must.Do(t, err)
+		d := must.Get(Run(t.Context(), arColumns, startAR(0.99), keepLP,
+			Plan{Chains: 2, ESS: 1e6, MaxDraws: limit, Seed: 1}))(t)
 		if d.NumDraws() != want || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "limit of") {
 			t.Errorf("limit %d: %d draws, warnings %q", limit, d.NumDraws(), d.Warnings)
 		}
@@ -196,9 +190,7 @@ func (k *adapting) Adapt(iteration, warmup int) {
 func TestAdapterIsCalledAfterEachWarmUpStep(t *testing.T) {
 	kernel := new(adapting)
 	start := func(int, *rand.Rand) (Kernel[float64], error) { return kernel, nil }
-	if _, err := Run(t.Context(), Columns{Params: []string{"x"}}, start, nil, Plan{Chains: 1, Warmup: 3, Draws: 5}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, start, nil, Plan{Chains: 1, Warmup: 3, Draws: 5}))(t)
 	if want := []int{0, 3, 1, 1, 3, 2, 2, 3, 3}; !reflect.DeepEqual(kernel.adapted, want) {
 		t.Errorf("iteration, warm-up, steps: %v, want %v", kernel.adapted, want)
 	}
@@ -226,15 +218,12 @@ func TestPlanIsValidated(t *testing.T) {
 func TestProgressCountsAllSteps(t *testing.T) {
 	var last Progress
 	plan := Plan{Chains: 3, Warmup: 20, Draws: 700, Progress: func(p Progress) { last = p }}
-	if _, err := Run(t.Context(), arColumns, startAR(0), keepLP, plan); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), arColumns, startAR(0), keepLP, plan))(t)
 	if want := (Progress{Phase: Sampling, Done: 2160, Total: 2160}); last != want {
 		t.Errorf("last report %+v, want %+v", last, want)
 	}
 	plan.Draws, plan.ESS = 0, 100
-	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, plan)
-	must.Do(t, err)
+	d := must.Get(Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, plan))(t)
 	ess, _ := d.MinESS(1)
 	if want := (Progress{Phase: Sampling, Done: 1560, Total: 1560, ESS: ess, Target: 100}); last != want {
 		t.Errorf("last report %+v, want %+v", last, want)
@@ -272,9 +261,7 @@ func TestTotalOfARunByESS(t *testing.T) {
 func TestStepsDoNotAllocate(t *testing.T) {
 	allocations := func(draws int) float64 {
 		return testing.AllocsPerRun(5, func() {
-			if _, err := Run(context.Background(), arColumns, startAR(0.5), keepLP, Plan{Chains: 1, Warmup: draws, Draws: draws}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Run(context.Background(), arColumns, startAR(0.5), keepLP, Plan{Chains: 1, Warmup: draws, Draws: draws}))(t)
 		})
 	}
 	// Doubling the storage from 1,000 to 64,000 rows allocates 6 × 2 times.

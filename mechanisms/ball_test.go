@@ -15,9 +15,7 @@ import (
 
 func mustBall(t testing.TB, scales ...*big.Rat) Mechanism {
 	t.Helper()
-	m, err := Ball(scales)
-	must.Do(t, err)
-	return m
+	return must.Get(Ball(scales))(t)
 }
 
 // ballDraws gives for each entry n draws, in units of its scale.

@@ -25,8 +25,7 @@ func draws(t testing.TB, scale *big.Rat, n int, seed uint64) []*big.Int {
 // drawn is noise of a law.
 func drawn(t testing.TB, of func(*big.Rat) (Mechanism, error), scale *big.Rat, n int, seed rand.Source) []*big.Int {
 	t.Helper()
-	mechanism, err := of(scale)
-	must.Do(t, err)
+	mechanism := must.Get(of(scale))(t)
 	z := make([]*big.Int, n)
 	for i := range z {
 		z[i] = new(big.Int)

@@ -17,8 +17,7 @@ import (
 // crypto/rand is the only source of randomness that is called but a *rand.Rand
 // handed to Simulated.
 func TestNoFloatingPoint(t *testing.T) {
-	entries, err := os.ReadDir(".")
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir("."))(t)
 	files := 0
 	for _, entry := range entries {
 		name := entry.Name()
@@ -26,8 +25,7 @@ func TestNoFloatingPoint(t *testing.T) {
 			continue
 		}
 		files++
-		source, err := os.ReadFile(name)
-		must.Do(t, err)
+		source := must.Get(os.ReadFile(name))(t)
 		for _, what := range floatsIn(t, name, string(source)) {
 			t.Errorf("%s: %s", name, what)
 		}
@@ -51,8 +49,7 @@ func TestFloatSearch(t *testing.T) {
 
 func floatsIn(t *testing.T, name, source string) (found []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
-	must.Do(t, err)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:

@@ -151,8 +151,7 @@ func TestGaussianRounding(t *testing.T) {
 	undecided := 0
 	for range 3000 {
 		sigma := big.NewRat(1+rng.Int64N(1<<uint(1+rng.IntN(60))), 1+rng.Int64N(1<<uint(1+rng.IntN(20))))
-		mechanism, err := Gaussian(sigma)
-		must.Do(t, err)
+		mechanism := must.Get(Gaussian(sigma))(t)
 		s := mechanism.law(nil).(*gaussian)
 		k := rng.Uint64N(9)
 		digits, number := make(fraction, 16), new(big.Int)

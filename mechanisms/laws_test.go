@@ -47,8 +47,7 @@ func TestNoiseIndependentOfInput(t *testing.T) {
 	for name, law := range laws {
 		for of, scale := range law.scales {
 			want := drawn(t, law.of, scale, 30, rand.NewPCG(4, 2))
-			mechanism, err := law.of(scale)
-			must.Do(t, err)
+			mechanism := must.Get(law.of(scale))(t)
 			for _, input := range inputs {
 				z := make([]*big.Int, len(want))
 				for i := range z {
@@ -90,8 +89,7 @@ func TestLowBitsUniform(t *testing.T) {
 // BenchmarkAddNoise adds noise of the laws to 27 sums, as of 6 columns.
 func BenchmarkAddNoise(b *testing.B) {
 	for name, scale := range map[string]float64{"laplace": 5.333333333333333, "gaussian": 14.777777777777779} {
-		mechanism, err := laws[name].of(new(big.Rat).SetFloat64(scale * (1 << 40)))
-		must.Do(b, err)
+		mechanism := must.Get(laws[name].of(new(big.Rat).SetFloat64(scale * (1 << 40))))(b)
 		b.Run(name, func(b *testing.B) { addNoise(b, mechanism) })
 	}
 }

@@ -24,16 +24,13 @@ type shape struct {
 
 func readShapes(t *testing.T) (all []shape) {
 	t.Helper()
-	file, err := os.Open("testdata/strong.csv")
-	must.Do(t, err)
+	file := must.Get(os.Open("testdata/strong.csv"))(t)
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(file).ReadAll())(t)
 	for _, row := range rows[1:] {
 		var v []float64
 		for _, cell := range row[1:] {
-			x, err := strconv.ParseFloat(cell, 64)
-			must.Do(t, err)
+			x := must.Get(strconv.ParseFloat(cell, 64))(t)
 			v = append(v, x)
 		}
 		all = append(all, shape{row[0], v[1], mat.NewSymDense(3, []float64{v[2], v[3], v[4], v[3], v[6], v[7], v[4], v[7], v[9]}),

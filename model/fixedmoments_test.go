@@ -92,11 +92,8 @@ func (l sampledX) Moments(p int) (*XMoments, error) {
 
 func fixedLaw(t testing.TB, s Shape, l XLaw) *FixedMoments {
 	t.Helper()
-	x, err := l.Moments(s.P)
-	must.Do(t, err)
-	f, err := NewFixedMoments(s, x)
-	must.Do(t, err)
-	return f
+	x := must.Get(l.Moments(s.P))(t)
+	return must.Get(NewFixedMoments(s, x))(t)
 }
 
 func randomRegression(s Shape, rng *rand.Rand) *Params {

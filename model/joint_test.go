@@ -182,8 +182,7 @@ func TestNaivePools(t *testing.T) {
 	plan := mcmc.Plan{Chains: 1, Draws: 20, Seed: 3}
 	sample := func(rs ...*release.Release) []float64 {
 		p := &Problem{Releases: rs, Prior: DefaultPrior(Shape{P: 1, Intercept: true})}
-		d, err := Naive{}.Sample(context.Background(), p, plan)
-		must.Do(t, err)
+		d := must.Get(Naive{}.Sample(context.Background(), p, plan))(t)
 		return d.Chains[0]
 	}
 	want := sample(box([2]float64{-1, 6}, [2]float64{-5, 12}, all))
@@ -203,8 +202,7 @@ func TestJoinRefuses(t *testing.T) {
 		t.Error("releases in different orders were joined")
 	}
 	p.Releases[1] = p.Releases[1].Arrange(&a.Schema)
-	j, err := p.Join()
-	must.Do(t, err)
+	j := must.Get(p.Join())(t)
 	if want := (Shape{P: 2, Intercept: true}).RegressionNames(); !slices.Equal(j.Names(), want) {
 		t.Errorf("names %q, want %q", j.Names(), want)
 	}

@@ -34,9 +34,7 @@ func naiveProblem(intercept bool, yy float64) *model.Problem {
 
 func naiveDraws(t *testing.T, p *model.Problem) *posterior.Draws {
 	t.Helper()
-	d, err := model.Naive{}.Sample(context.Background(), p, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 5000, Seed: 3})
-	must.Do(t, err)
-	return d
+	return must.Get(model.Naive{}.Sample(context.Background(), p, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 5000, Seed: 3}))(t)
 }
 
 // The draws are those of the NIG posterior given z. The mean of 10000 independent

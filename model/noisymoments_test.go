@@ -97,8 +97,7 @@ func TestProjectMoments(t *testing.T) {
 func TestObserveMoments(t *testing.T) {
 	const n = 1000
 	for p := 1; p <= 3; p++ {
-		x, err := normalLaw(p).Moments(p)
-		must.Do(t, err)
+		x := must.Get(normalLaw(p).Moments(p))(t)
 		f := fixedLaw(t, Shape{P: p, Intercept: true}, normalLaw(p))
 		params := NewRegressionParams(f.shape)
 		params.Sigma2 = 0.1
@@ -122,10 +121,8 @@ func TestObserveMoments(t *testing.T) {
 				i := slices.IndexFunc(all.Exponents, func(o []int) bool { return slices.Equal(o, e) })
 				r.Moments.Sums = append(r.Moments.Sums, all.Sums[i])
 			}
-			obs, err := Observe(r)
-			must.Do(t, err)
-			got, err := obs.Moments.XMoments()
-			must.Do(t, err)
+			obs := must.Get(Observe(r))(t)
+			got := must.Get(obs.Moments.XMoments())(t)
 			for i, v := range x.M {
 				if math.Abs(got.M[i]-v) > 1e-8 {
 					t.Errorf("p = %d, degrees from %d: element %d of M is %g, not %g", p, least, i, got.M[i], v)
@@ -141,8 +138,7 @@ func TestNoisyMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	for p := 1; p <= 3; p++ {
 		want := uniformMoments(p)
-		got, err := released(want, 1e6, 1, rng).XMoments()
-		must.Do(t, err)
+		got := must.Get(released(want, 1e6, 1, rng).XMoments())(t)
 		for i, v := range want.M { // the noise on a moment has sd 1e-6
 			if math.Abs(got.M[i]-v) > 1e-5 {
 				t.Errorf("p = %d: element %d of M is %g, not %g", p, i, got.M[i], v)

@@ -35,10 +35,8 @@ func TestPriorUnits(t *testing.T) {
 		f, s := d.Frame(), Shape{P: 2, Intercept: intercept}
 		matrix, shift := f.ThetaMatrix()
 		for which, prior := range variousPriors(s, rng) {
-			original, err := prior.Original(f)
-			must.Do(t, err)
-			back, err := original.FromOriginal(f)
-			must.Do(t, err)
+			original := must.Get(prior.Original(f))(t)
+			back := must.Get(original.FromOriginal(f))(t)
 			scaled, other := NewCoordinates(s, prior), NewCoordinates(s, original)
 			again := NewCoordinates(s, back)
 			phi, grad, constant := make([]float64, scaled.Dim()), make([]float64, scaled.Dim()), math.NaN()
@@ -91,18 +89,15 @@ func readPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
 // scales and without; so is what is written of one.
 func TestReadPriorUnits(t *testing.T) {
 	d := factorDesign(true)
-	stated, err := readPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
+	stated := must.Get(readPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
 		"precision":[[2,0.5,0],[0.5,1,0.1],[0,0.1,3]]},"sigma2":{"shape":5,"scale":0.4},
-		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", testDesign())
-	must.Do(t, err)
+		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", testDesign()))(t)
 	if stated.Unscaled || len(stated.Scales) > 0 {
 		t.Errorf("a prior that states all its parts has the free scales %+v, unscaled %v", stated.Scales, stated.Unscaled)
 	}
 	mean, variance := []float64{0.1, 0.2, -0.3, -0.9, 0.5, -0.8}, []float64{0.1, 0.2, 0.1, 0.3, 0.01, 0.02}
-	defaults, err := Normal.DefaultPrior(d, noisy(d, 1000, 3, mean, variance))
-	must.Do(t, err)
-	shrinking, err := Normal.ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance))
-	must.Do(t, err)
+	defaults := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 3, mean, variance)))(t)
+	shrinking := must.Get(Normal.ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance)))(t)
 	for what, c := range map[string]struct {
 		p *Prior
 		d *schema.Design
@@ -150,8 +145,7 @@ func TestReadPriorParts(t *testing.T) {
 				rows[i] = make([]float64, n)
 				rows[i][i] = 2
 			}
-			identity, err := json.Marshal(rows)
-			must.Do(t, err)
+			identity := must.Get(json.Marshal(rows))(t)
 			text = strings.ReplaceAll(text, fmt.Sprintf("I%d", n), string(identity))
 		}
 		p, err := readPrior(strings.NewReader(text), "p.json", d)
@@ -161,15 +155,13 @@ func TestReadPriorParts(t *testing.T) {
 			t.Errorf("%s: %d free scales, unscaled %v; want %+v", text, len(p.Scales), p.Unscaled, want)
 		}
 	}
-	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
-	must.Do(t, err)
+	base := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1})))(t)
 	for text, mean := range map[string]float64{
 		`{"theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`:                    0,
 		`{"units":"original","theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`: 0,
 		`{"covariates":{"kappa":1}}`: -0.8,
 	} {
-		p, err := base.Read(strings.NewReader(text), "p.json", d, "")
-		must.Do(t, err)
+		p := must.Get(base.Read(strings.NewReader(text), "p.json", d, ""))(t)
 		near(t, text, p.Theta.Mean, []float64{mean, 0, 0, 0, 0, 0}, 1e-9)
 	}
 }
@@ -227,8 +219,7 @@ func FuzzReadPrior(f *testing.F) {
 		if p.Check(Shape{P: 2, Intercept: true}) != nil {
 			t.Error("a prior of the wrong size was read")
 		}
-		written, err := json.Marshal(p)
-		must.Do(t, err)
+		written := must.Get(json.Marshal(p))(t)
 		if again, err := readPrior(bytes.NewReader(written), "p", testDesign()); err != nil || !reflect.DeepEqual(again, p) {
 			t.Errorf("written as %s, it is read as %v: %v", written, again, err)
 		}

@@ -98,8 +98,7 @@ func TestDefaultPriorWithoutRelease(t *testing.T) {
 func TestDefaultPriorFactors(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		d := factorDesign(intercept)
-		p, err := Normal.DefaultPrior(d)
-		must.Do(t, err)
+		p := must.Get(Normal.DefaultPrior(d))(t)
 		free := p.Scales[len(p.Scales)-1]
 		n := len(free.Coefficients)
 		if want := len(d.Covariates) - 2; n != want || len(p.Scales) != 2+len(d.Covariates) {
@@ -134,8 +133,7 @@ func TestDefaultPriorFactors(t *testing.T) {
 func TestDefaultPriorAutoscale(t *testing.T) {
 	d := testDesign()
 	mean, variance := []float64{0.9, -0.5, -0.8}, []float64{1e-4, 0.09, 0.04}
-	p, err := Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance))
-	must.Do(t, err)
+	p := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance)))(t)
 	a := p.apart()
 	near(t, "α", []float64{a.alpha, a.variance}, []float64{-0.8, 25 * 0.04}, 1e-6)
 	near(t, "centre", a.centre, mean[:2], 1e-9)
@@ -144,21 +142,16 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 
 	// 1000 rows and noise of sd 10 on each sum: 0.01 on a mean square, and √(1 + 4·0.9²)
 	// times that on a variance about a mean of 0.9.
-	p, err = Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance))
-	must.Do(t, err)
+	p = must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance)))(t)
 	near(t, "A² of a hidden sd", []float64{p.Covariates.Scale[0] / 4, p.Covariates.Scale[3] / 4}, []float64{0.01 * math.Sqrt(1+4*0.81), 0.09}, 1e-9)
 
 	without := noisy(d, 1000, 1e-6, mean, variance)
 	without.Statistics.SumYY = nil
-	if p, err = Normal.DefaultPrior(d, without); err != nil {
-		t.Fatal(err)
-	}
+	p = must.Get(Normal.DefaultPrior(d, without))(t)
 	near(t, "A of σ, Σy² withheld", []float64{p.Theta.Scale / 3}, []float64{1}, 1e-9)
 
 	d.Intercept = false // columns about 0: mean squares
-	if p, err = Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance)); err != nil {
-		t.Fatal(err)
-	}
+	p = must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance)))(t)
 	square := func(j int) float64 { return variance[j] + mean[j]*mean[j] }
 	near(t, "slopes about 0", []float64{1 / p.Theta.Precision[0]}, []float64{6.25 * square(2) / square(0)}, 1e-6)
 	near(t, "mean of x", p.Covariates.Mean, mean[:2], 1e-9)
@@ -183,8 +176,7 @@ func TestDefaultPriorOfFamily(t *testing.T) {
 		for j := range variance {
 			variance[j] = sds[j] * sds[j]
 		}
-		p, err := Binomial.DefaultPrior(d, noisy(d, 1000, 1e-6, make([]float64, number+1), variance))
-		must.Do(t, err)
+		p := must.Get(Binomial.DefaultPrior(d, noisy(d, 1000, 1e-6, make([]float64, number+1), variance)))(t)
 		total, a := 0.0, p.apart()
 		for j := range slopes {
 			total += variance[j] / a.precision[j*number+j]
@@ -220,16 +212,13 @@ func TestDefaultPriorBox(t *testing.T) {
 			if err != nil {
 				t.Fatal(what, err)
 			}
-			want, err := own.Original(d.Frame())
-			must.Do(t, err)
-			got, err := other.Original(wide.Frame())
-			must.Do(t, err)
+			want := must.Get(own.Original(d.Frame()))(t)
+			got := must.Get(other.Original(wide.Frame()))(t)
 			nearPrior(t, got, want, 1e-9)
 		}
 	}
 	a, b := noisy(d, 500, 1e-3, []float64{0, 0, 0.1}, []float64{0.1, 0.1, 0.1}), noisy(d, 500, 1e-3, []float64{0, 0, 0.3}, []float64{0.1, 0.1, 0.1})
-	p, err := Normal.DefaultPrior(d, a, b)
-	must.Do(t, err)
+	p := must.Get(Normal.DefaultPrior(d, a, b))(t)
 	near(t, "pooled mean and variance", []float64{p.apart().alpha, p.Theta.Scale / 3}, []float64{0.2, 0.1 + 0.01}, 1e-3)
 	if _, err := Normal.DefaultPrior(factorDesign(true), a); err == nil {
 		t.Error("a release of other columns is taken")
@@ -242,8 +231,7 @@ func TestDefaultPriorScales(t *testing.T) {
 	const draws = 100_000
 	rng := rand.New(rand.NewPCG(7, 1))
 	d := factorDesign(true)
-	p, err := Normal.DefaultPrior(d)
-	must.Do(t, err)
+	p := must.Get(Normal.DefaultPrior(d))(t)
 	for i, want := range map[int]float64{
 		0:                 0.7649, // the quartile of t(3)
 		1:                 0.8165, // of t(2)

@@ -14,8 +14,7 @@ import (
 func parse(t *testing.T, texts ...string) (statements []Statement) {
 	t.Helper()
 	for _, text := range texts {
-		s, err := ParseStatement(text)
-		must.Do(t, err)
+		s := must.Get(ParseStatement(text))(t)
 		statements = append(statements, s)
 	}
 	return statements
@@ -74,15 +73,11 @@ func TestParseStatementErrors(t *testing.T) {
 // TestState: what is stated holds in data units, and the rest stands.
 func TestState(t *testing.T) {
 	d := factorDesign(true) // y in [-100, 300], fb fc fd, gv, x in [10, 30]
-	base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{-0.5, 0, 0.5, 0.2, 0.3, -0.1}, []float64{0.2, 0.2, 0.2, 0.3, 0.1, 0.05}))
-	must.Do(t, err)
-	sd, err := ParsePriorSD("gv=50")
-	must.Do(t, err)
-	p, err := base.State(d, append(parse(t, "x ~ normal(4, 2)", "sigma ~ half_t(5, 30)", "sd(x) ~ half_t(2, 7)",
-		"fc ~ normal(10, 20)", "(Intercept) ~ normal(90, 60)"), sd)...)
-	must.Do(t, err)
-	o, err := p.Original(d.Frame())
-	must.Do(t, err)
+	base := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1, []float64{-0.5, 0, 0.5, 0.2, 0.3, -0.1}, []float64{0.2, 0.2, 0.2, 0.3, 0.1, 0.05})))(t)
+	sd := must.Get(ParsePriorSD("gv=50"))(t)
+	p := must.Get(base.State(d, append(parse(t, "x ~ normal(4, 2)", "sigma ~ half_t(5, 30)", "sd(x) ~ half_t(2, 7)",
+		"fc ~ normal(10, 20)", "(Intercept) ~ normal(90, 60)"), sd)...))(t)
+	o := must.Get(p.Original(d.Frame()))(t)
 	at, before := o.apart(), p.apart()
 	near(t, "x", []float64{at.beta[4], 1 / math.Sqrt(at.precision[24])}, []float64{4, 2}, 1e-9)
 	near(t, "gv", []float64{at.beta[3], 1 / math.Sqrt(at.precision[18])}, []float64{0, 50}, 1e-9)
@@ -98,15 +93,13 @@ func TestState(t *testing.T) {
 	}
 	near(t, "the rest of the factor", []float64{free.Precision[1] / free.Precision[0], before.precision[2]}, []float64{-0.5, free.Precision[1]}, 1e-9)
 
-	all, err := base.State(d, parse(t, "fb ~ normal(0, 1)", "fc ~ normal(0, 1)", "fd ~ normal(0, 1)")...)
-	must.Do(t, err)
+	all := must.Get(base.State(d, parse(t, "fb ~ normal(0, 1)", "fc ~ normal(0, 1)", "fd ~ normal(0, 1)")...))(t)
 	for _, s := range all.Scales {
 		if len(s.Coefficients) > 0 {
 			t.Errorf("all dummies are stated, and %v share a free spread", s.Coefficients)
 		}
 	}
-	both, err := base.State(d, parse(t, "fc ~ normal(10, 20)", "spread(f) ~ inv_chi(1, 40)")...)
-	must.Do(t, err)
+	both := must.Get(base.State(d, parse(t, "fc ~ normal(10, 20)", "spread(f) ~ inv_chi(1, 40)")...))(t)
 	if got := strings.Join(both.Words(d), "\n"); !strings.Contains(got, "spread(f) ~ inv_chi(1, 40)") || !strings.Contains(got, "fc ~ normal(10, 20)") {
 		t.Errorf("a spread and a dummy of it are stated, and what comes is\n%s", got)
 	}
@@ -118,13 +111,10 @@ func TestState(t *testing.T) {
 // TestStateErrors: what is not known is refused with a list of what can be stated.
 func TestStateErrors(t *testing.T) {
 	d := factorDesign(true)
-	base, err := Normal.DefaultPrior(d)
-	must.Do(t, err)
-	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"covariates":{"scale":[[1,0],[0,1]],"dof":5}}`), "p.json", testDesign())
-	must.Do(t, err)
+	base := must.Get(Normal.DefaultPrior(d))(t)
+	file := must.Get(readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"covariates":{"scale":[[1,0],[0,1]],"dof":5}}`), "p.json", testDesign()))(t)
 	none := factorDesign(false)
-	without, err := Normal.DefaultPrior(none)
-	must.Do(t, err)
+	without := must.Get(Normal.DefaultPrior(none))(t)
 	for text, c := range map[string]struct {
 		p    *Prior
 		d    *schema.Design
@@ -167,11 +157,9 @@ func TestPriorWords(t *testing.T) {
 		for j := range m {
 			mean[j], variance[j] = 0.1*float64(j)-0.3, 0.02*float64(j+1)
 		}
-		base, err := Normal.DefaultPrior(d, noisy(d, 1000, 1, mean, variance))
-		must.Do(t, err)
+		base := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1, mean, variance)))(t)
 		first := parse(t, quoteName(d.Covariates[m-2].Name)+" ~ normal(4000, 123.4)", "sigma ~ half_normal(77)", "gv ~ student_t(4, 7, 30)")
-		want, err := base.State(d, first...)
-		must.Do(t, err)
+		want := must.Get(base.State(d, first...))(t)
 		var typed []Statement
 		for _, line := range want.Words(d) {
 			if !strings.HasPrefix(line, "#") {
@@ -207,10 +195,8 @@ func ofStudent(p *Prior) (all []float64) {
 // TestPriorWordsOfFiles: what words do not reach stands behind a '#'.
 func TestPriorWordsOfFiles(t *testing.T) {
 	d := testDesign() // y in [10, 30], a in [0, 5], b in [-3, 1]
-	shrinking, err := Normal.ShrinkingPrior(d)
-	must.Do(t, err)
-	file, err := readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,4,1],[0,1,4]]},"sigma2":{"shape":3,"scale":0.5},"covariates":{"scale":[[1,0],[0,1]],"dof":5},"x":{"kind":"uniform"}}`), "p.json", d)
-	must.Do(t, err)
+	shrinking := must.Get(Normal.ShrinkingPrior(d))(t)
+	file := must.Get(readPrior(strings.NewReader(`{"theta":{"precision":[[1,0,0],[0,4,1],[0,1,4]]},"sigma2":{"shape":3,"scale":0.5},"covariates":{"scale":[[1,0],[0,1]],"dof":5},"x":{"kind":"uniform"}}`), "p.json", d))(t)
 	for what, c := range map[string]struct {
 		p    *Prior
 		want []string
@@ -263,12 +249,9 @@ func FuzzParseStatement(f *testing.F) {
 // A term may be stated with other spaces than its own; it is the same term, and not to be stated twice.
 func TestStateTermsOfOtherSpaces(t *testing.T) {
 	columns := &schema.Schema{Columns: []schema.Column{{Name: "age", Upper: 100}, {Name: "y", Upper: 10}}}
-	d, err := columns.Design("y ~ log(age + 1)")
-	must.Do(t, err)
-	base, err := Normal.DefaultPrior(d)
-	must.Do(t, err)
-	want, err := base.State(d, parse(t, "log(age + 1) ~ normal(0, 2)", "sd(log(age + 1)) ~ half_t(2, 1)")...)
-	must.Do(t, err)
+	d := must.Get(columns.Design("y ~ log(age + 1)"))(t)
+	base := must.Get(Normal.DefaultPrior(d))(t)
+	want := must.Get(base.State(d, parse(t, "log(age + 1) ~ normal(0, 2)", "sd(log(age + 1)) ~ half_t(2, 1)")...))(t)
 	got, err := base.State(d, parse(t, "log(age+1) ~ normal(0, 2)", "sd(log( age+1 )) ~ half_t(2, 1)")...)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v: %v", got, want, err)

@@ -16,11 +16,8 @@ func TestReadPriorX(t *testing.T) {
 	d := testDesign() // a in [0, 5], b in [-3, 1]: centres 2.5, -1, half-widths 2.5, 2
 	read := func(text string) *XMoments {
 		t.Helper()
-		p, err := readPrior(strings.NewReader(text), "p.json", d)
-		must.Do(t, err)
-		x, err := p.XMoments()
-		must.Do(t, err)
-		return x
+		p := must.Get(readPrior(strings.NewReader(text), "p.json", d))(t)
+		return must.Get(p.XMoments())(t)
 	}
 	scaled := `"x":{"kind":"normal","mean":[0.2,-0.1],"covariance":[[0.1,0.02],[0.02,0.2]]}}`
 	for what, pair := range map[string][2]*XMoments{
@@ -70,10 +67,8 @@ func TestXMomentsOfFreeScales(t *testing.T) {
 	}
 	prior.Covariates.Dof, prior.Covariates.Scale = 5, []float64{8, 0, 0, 8}
 	prior.Scales[1].SD, prior.Scales[2].SD = 0.5, 3
-	got, err := prior.XMoments()
-	must.Do(t, err)
-	want, err := NormalX{[]float64{0, 0}, []float64{0.5, 0, 0, 18}}.Moments(2)
-	must.Do(t, err)
+	got := must.Get(prior.XMoments())(t)
+	want := must.Get(NormalX{[]float64{0, 0}, []float64{0.5, 0, 0, 18}}.Moments(2))(t)
 	if !slices.Equal(got.M, want.M) {
 		t.Errorf("moments %v, want %v", got.M, want.M)
 	}

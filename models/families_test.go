@@ -79,15 +79,13 @@ func TestFamilyByLevel(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: slices.Concat(rows...)}, Design: &d, ByLevel: "f", Steps: 1,
-		Privacy: release.Privacy{Epsilon: 30, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: slices.Concat(rows...)}, Design: &d, ByLevel: "f", Steps: 1,
+		Privacy: release.Privacy{Epsilon: 30, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true}))(t)
 	prior := model.Binomial.BoxPrior(model.Shape{P: 2, Intercept: true})
 	for k := range 3 {
 		prior.Theta.Precision[4*k] = 1 / (sd * sd)
 	}
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(300, 500)), Seed: 2}}, nil)
-	must.Do(t, err)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(300, 500)), Seed: 2}}, nil))(t)
 	whole := laplaceEvidence(rows, 3, sd)
 	for _, m := range c.Models {
 		var set uint

@@ -113,8 +113,7 @@ func marginal(rows [][]float64, set uint, mean float64, centre, sds []float64, s
 // priorOf are the numbers of the default prior of a release that marginal takes.
 func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []float64, sigma float64) {
 	t.Helper()
-	prior, err := dpreg.Options{}.Family.DefaultPrior(&r.Schema, r)
-	must.Do(t, err)
+	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	// Λ₀ = λvvᵀ + blockdiag(0, S), v = (1, c).
 	p := len(r.Schema.Covariates)
 	q, lambda := p+1, prior.Theta.Precision[0]
@@ -132,8 +131,7 @@ func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []floa
 func TestWithoutNoise(t *testing.T) {
 	p := testsize.Of(2, 3)
 	rows, r := made(80, p, 1e-6)
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
-	must.Do(t, err)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
 	whole := marginal(rows, 1<<p-1, mean, centre, sds, sigma)
 	if len(c.Models) != 1<<p || c.Unweighed != 0 || c.Unsettled != 0 {
@@ -161,12 +159,10 @@ func TestWithoutNoise(t *testing.T) {
 // that they have given the slopes that are 0.
 func TestFreeScale(t *testing.T) {
 	rows, r := made(10, 2, 1e-6)
-	prior, err := dpreg.Options{}.Family.DefaultPrior(&r.Schema, r)
-	must.Do(t, err)
+	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
 	prior.Scales = append(prior.Scales, model.Scale{SD: 4, Coefficients: []int{1, 2}, Precision: []float64{1 / (sds[1] * sds[1]), 0, 0, 1 / (sds[2] * sds[2])}})
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil)
-	must.Do(t, err)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil))(t)
 	const points = 20
 	averaged := func(set uint) float64 {
 		law, sum, first := distuv.Gamma{Alpha: 0.5 * float64(1+2-bits.OnesCount(set)), Beta: 1. / 16}, 0.0, 0.0
@@ -225,8 +221,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
-	must.Do(t, err)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil))(t)
 	whole := marginal(rows, 3, mean, centre, sds, sigma)
 	for i, line := range strings.Fields(string(out)) {
 		want, err := strconv.ParseFloat(line, 64)
@@ -251,10 +246,8 @@ func TestNoise(t *testing.T) {
 	_, sharp := made(500, 2, 0.01)
 	_, hidden := made(500, 2, 100)
 	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}
-	a, err := models.Compare(t.Context(), dpreg.One(sharp), plan, nil)
-	must.Do(t, err)
-	b, err := models.Compare(t.Context(), dpreg.One(hidden), plan, nil)
-	must.Do(t, err)
+	a := must.Get(models.Compare(t.Context(), dpreg.One(sharp), plan, nil))(t)
+	b := must.Get(models.Compare(t.Context(), dpreg.One(hidden), plan, nil))(t)
 	if a.Covariates[0].Probability < 0.999 || math.Abs(b.Covariates[0].Probability-0.5) > 0.2 {
 		t.Errorf("x1 is in the model with probability %v, and of noise alone %v", a.Covariates[0].Probability, b.Covariates[0].Probability)
 	}

@@ -13,8 +13,7 @@ import (
 func TestAdaptRenewsTheGradient(t *testing.T) {
 	const dim, warmup = 6, 300
 	target := newAutoregressive(dim, 0.8, 3)
-	s, err := New(target, make([]float64, dim), Options{Dense: 3})
-	must.Do(t, err)
+	s := must.Get(New(target, make([]float64, dim), Options{Dense: 3}))(t)
 	rng, g, renewed := rand.New(rand.NewPCG(1, 1)), make([]float64, dim), 0
 	for i := range warmup {
 		s.Step(rng)

@@ -15,8 +15,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, c := range []struct{ dim, dense int }{{5, 5}, {5, 0}, {50, 50}, {50, 0}, {1000, 0}, {20000, 0}} {
 		b.Run(fmt.Sprintf("dim=%d dense=%d", c.dim, c.dense), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
-			s, err := New(standard(c.dim), make([]float64, c.dim), Options{Dense: c.dense})
-			must.Do(b, err)
+			s := must.Get(New(standard(c.dim), make([]float64, c.dim), Options{Dense: c.dense}))(b)
 			leapfrogs, warmup := 0, 200
 			for i := range warmup {
 				s.Step(rng)

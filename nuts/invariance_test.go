@@ -30,8 +30,7 @@ func fixed(t testing.TB, target Target, epsilon float64, o Options) *Sampler {
 	for i := range x {
 		x[i] = 0.3
 	}
-	s, err := New(target, x, o)
-	must.Do(t, err)
+	s := must.Get(New(target, x, o))(t)
 	s.fresh = false
 	s.stepSize.Restart(epsilon, epsilon)
 	return s

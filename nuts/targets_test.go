@@ -48,9 +48,7 @@ func checkGradient(t *testing.T, target Target) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	if _, err := target.LogDensity(grad, x); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(target.LogDensity(grad, x))(t)
 	const h = 1e-5
 	for i, at := range x {
 		x[i] = at + h
@@ -70,9 +68,7 @@ func checkGradient(t *testing.T, target Target) {
 // draw samples a target, which may be used by one chain at a time.
 func draw(t *testing.T, target Target, o Options, plan mcmc.Plan) *posterior.Draws {
 	t.Helper()
-	d, err := sample(t.Context(), func(int) Target { return target }, o, plan)
-	must.Do(t, err)
-	return d
+	return must.Get(sample(t.Context(), func(int) Target { return target }, o, plan))(t)
 }
 
 // sample makes a Target for each chain, which starts at a point uniform on (−2, 2) in each

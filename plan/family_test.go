@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
@@ -26,10 +27,7 @@ func familyDesign(f model.Family) *schema.Design {
 func TestAssumeFamily(t *testing.T) {
 	for _, f := range model.Families() {
 		d := familyDesign(f)
-		a, err := Assume(f, d, map[string]float64{"y": 0.3 * d.Response.Upper}, nil, 0.2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(Assume(f, d, map[string]float64{"y": 0.3 * d.Response.Upper}, nil, 0.2))(t)
 		shape, rng := shapeOf(d), rand.New(rand.NewPCG(1, 1))
 		x := a.draw(shape, f.Design(d).Frame(), []float64{math.NaN(), math.NaN()}, rng)
 		// By Cholesky's factor of T, the covariates have sds l00 and √(l10² + l11²).
@@ -70,10 +68,7 @@ func TestAssumeFamily(t *testing.T) {
 func TestForeseeFamily(t *testing.T) {
 	for _, f := range model.Families()[:testsize.Of(1, 3)] {
 		d := familyDesign(f)
-		made, err := Foresee(t.Context(), Options{Family: f, Design: d, Epsilons: []float64{1e-5, 1e7}, Ns: []int64{2000}, Releases: testsize.Of(4, 8), Truth: []float64{0.02, math.NaN()}, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(Foresee(t.Context(), Options{Family: f, Design: d, Epsilons: []float64{1e-5, 1e7}, Ns: []int64{2000}, Releases: testsize.Of(4, 8), Truth: []float64{0.02, math.NaN()}, Seed: 3}))(t)
 		blind, clear, alone := made.Points[0].Slopes[0], made.Points[1].Slopes[0], made.Alone[0]
 		if math.Abs(clear.Price-1) > 0.1 || clear.Detected < 0.99 || blind.Width < 0.8*alone.Width || blind.Width > 1.2*alone.Width {
 			t.Errorf("%s: %+v\n%+v\n%+v", f, blind, clear, alone)

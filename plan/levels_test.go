@@ -68,16 +68,13 @@ func TestByLevelIsForeseen(t *testing.T) {
 			y.add(row[levels])
 			flat = append(flat, row...)
 		}
-		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
-			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}})
-		must.Do(t, err)
+		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}}))(t)
 		widths := make([]float64, levels)
 		for range releases {
-			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: c.steps,
-				Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-			must.Do(t, err)
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
-			must.Do(t, err)
+			r := must.Get(custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: c.steps,
+				Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}, Entropy: mechanisms.Simulated(rng), NoLedger: true}))(t)
+			fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}}))(t)
 			for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+levels] {
 				widths[j] += (p.Upper - p.Lower) / float64(releases)
 			}
@@ -120,16 +117,13 @@ func TestByResponseIsForeseen(t *testing.T) {
 		e.add(p)
 		flat = append(flat, max(-1, min(1, u)), v, 2*one-1)
 	}
-	f, err := plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
-		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}})
-	must.Do(t, err)
+	f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
+		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}}))(t)
 	widths := make([]float64, 2)
 	for range releases {
-		r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "y", Steps: 3,
-			Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
-		must.Do(t, err)
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}})
-		must.Do(t, err)
+		r := must.Get(custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "y", Steps: 3,
+			Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true}))(t)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 400, Seed: 1}}))(t)
 		for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1:3] {
 			widths[j] += (p.Upper - p.Lower) / releases
 		}

@@ -37,8 +37,7 @@ func TestForeseeSteps(t *testing.T) {
 		{3, 10_000, 1, 1e-6, release.ReplaceOne},
 	} {
 		o := Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: []int64{c.n}, Epsilons: []float64{c.epsilon}, Delta: c.delta, Steps: 3, Releases: releases, Neighbours: c.neighbours}
-		f, err := Foresee(t.Context(), o)
-		must.Do(t, err)
+		f := must.Get(Foresee(t.Context(), o))(t)
 		widths := make([]float64, releases)
 		for k := range widths {
 			widths[k] = realWidth(t, o, f.Assumed, k)
@@ -70,10 +69,8 @@ func realWidth(t *testing.T, o Options, a *Assumption, k int) (mean float64) {
 			row[j] = min(max(row[j]+law.Mean[j], -1), 1)
 		}
 	}
-	r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: o.Design, Privacy: o.privacy(o.Epsilons[0]), Steps: o.Steps, Entropy: mechanisms.Simulated(rng)})
-	must.Do(t, err)
-	fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
-	must.Do(t, err)
+	r := must.Get(custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: o.Design, Privacy: o.privacy(o.Epsilons[0]), Steps: o.Steps, Entropy: mechanisms.Simulated(rng)}))(t)
+	fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}}))(t)
 	for _, q := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+shape.P] {
 		mean += (q.Upper - q.Lower) / float64(shape.P)
 	}

@@ -21,10 +21,8 @@ func TestOutlook(t *testing.T) {
 		ns       []int64
 		epsilons []float64
 	}{{1, []int64{100, 300, 3000}, []float64{0.1, 1, 10}}, {3, []int64{100, 3000, 30_000}, []float64{0.3, 3}}} {
-		f, err := Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 16})
-		must.Do(t, err)
-		o, err := NewOutlook(f.Design)
-		must.Do(t, err)
+		f := must.Get(Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 16}))(t)
+		o := must.Get(NewOutlook(f.Design))(t)
 		for _, at := range f.Points {
 			got, want := o.HalfWidth(float64(at.N), at.Noise), 1.96*at.Slopes[0].SD
 			ratio := got / want
@@ -38,10 +36,8 @@ func TestOutlook(t *testing.T) {
 // A few columns stand for many.
 func TestOutlookWide(t *testing.T) {
 	for p, scale := range map[int]float64{60: 3600, 120: 14400} {
-		all, err := newOutlook(dpreg.UnitDesign(p), p)
-		must.Do(t, err)
-		few, err := NewOutlook(dpreg.UnitDesign(p))
-		must.Do(t, err)
+		all := must.Get(newOutlook(dpreg.UnitDesign(p), p))(t)
+		few := must.Get(NewOutlook(dpreg.UnitDesign(p)))(t)
 		for _, n := range []float64{1e2, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9} {
 			noise := release.Noise{Kind: release.Gaussian, Scale: scale}
 			if got, want := few.HalfWidth(n, noise), all.HalfWidth(n, noise); math.Abs(got/want-1) > 0.05 {

@@ -22,9 +22,7 @@ import (
 
 func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 	t.Helper()
-	f, err := plan.Foresee(context.Background(), o)
-	must.Do(t, err)
-	return f
+	return must.Get(plan.Foresee(context.Background(), o))(t)
 }
 
 func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
@@ -176,8 +174,7 @@ func TestForecastFiles(t *testing.T) {
 	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
 	var text bytes.Buffer
 	must.Do(t, f.WriteCSV(&text))
-	records, err := csv.NewReader(&text).ReadAll()
-	must.Do(t, err)
+	records := must.Get(csv.NewReader(&text).ReadAll())(t)
 	if len(records) != 5 || records[1][4] != "x1" || records[4][1] != "2" || records[1][6] != "NA" {
 		t.Errorf("%q", records)
 	}
@@ -247,8 +244,7 @@ func TestAssume(t *testing.T) {
 		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "regionb", Upper: 1, Factor: "region", Level: "b"},
 			{Name: "regionc", Upper: 1, Factor: "region", Level: "c"}, {Name: "regiond", Upper: 1, Factor: "region", Level: "d"}}}
 	must.Do(t, d.Validate())
-	a, err := plan.Assume(model.Normal, d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
-	must.Do(t, err)
+	a := must.Get(plan.Assume(model.Normal, d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0))(t)
 	share := math.Sqrt(0.25 * 0.75)
 	want := []plan.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
 	if !slices.Equal(a.Columns, want) {

@@ -26,8 +26,7 @@ func (s *special) UnmarshalJSON(text []byte) error {
 // Discrete, short, constant, infinite, missing, stuck and antithetic draws,
 // as R's posterior treats them; testdata/edges.R wrote the file.
 func TestEdgesAgreeWithR(t *testing.T) {
-	text, err := os.ReadFile("testdata/edges.json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("testdata/edges.json"))(t)
 	var file struct {
 		Cases []struct {
 			Name    string

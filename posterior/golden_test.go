@@ -32,8 +32,7 @@ type goldens struct {
 
 func readGoldens(t *testing.T) goldens {
 	t.Helper()
-	text, err := os.ReadFile("testdata/diagnostics.json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("testdata/diagnostics.json"))(t)
 	var g goldens
 	must.Do(t, json.Unmarshal(text, &g))
 	return g

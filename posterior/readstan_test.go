@@ -43,8 +43,7 @@ func TestStanCSVComesBack(t *testing.T) {
 		}
 		chains = append(chains, got)
 	}
-	got, err := Bind(chains...)
-	must.Do(t, err)
+	got := must.Get(Bind(chains...))(t)
 	// The lone element of an array has the index 1 in Stan, whatever it had here.
 	want := []string{"theta[1]", "theta[2]", "tau[1,1]"}
 	if !reflect.DeepEqual(got.Names, want) || !reflect.DeepEqual(got.InfoNames, d.InfoNames) || got.Warmup != 17 {

@@ -51,10 +51,8 @@ func TestPredictNewCustodian(t *testing.T) {
 		mean  bool
 	}{{own, false}, {own, true}, {shared, false}} {
 		d, mean, width := c.draws, c.mean, len(c.draws.Names)
-		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: 0.9, Mean: mean})
-		must.Do(t, err)
-		got, err := p.Predict(x)
-		must.Do(t, err)
+		p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Level: 0.9, Mean: mean}))(t)
+		got := must.Get(p.Predict(x))(t)
 		var line, variance, fixed, sigma2, upsilon []float64
 		for _, chain := range d.Chains {
 			for i := 0; i < len(chain); i += width {
@@ -102,19 +100,14 @@ func TestPredictForCustodian(t *testing.T) {
 	d, _ := pooledDraws(200)
 	first := d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src[10:13]); dst[3] = src[17] * src[17] })
 	of := func(d *posterior.Draws, custodian int) predict.Prediction {
-		p, err := predict.New(d, design, dpreg.Original, predict.Options{Custodian: custodian})
-		must.Do(t, err)
-		got, err := p.Predict([]float64{2003, 0.2})
-		must.Do(t, err)
-		return got
+		p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Custodian: custodian}))(t)
+		return must.Get(p.Predict([]float64{2003, 0.2}))(t)
 	}
 	if got, want := of(d, 1), of(first, 0); got != want {
 		t.Errorf("the first custodian: %+v, from its coefficients alone %+v", got, want)
 	}
-	common, err := predict.New(d, design, dpreg.Original, predict.Options{Common: true})
-	must.Do(t, err)
-	got, err := common.Predict([]float64{2003, 0.2})
-	must.Do(t, err)
+	common := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Common: true}))(t)
+	got := must.Get(common.Predict([]float64{2003, 0.2}))(t)
 	if want := of(d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src) }), 0); got != want {
 		t.Errorf("the common regression: %+v, from its coefficients alone %+v", got, want)
 	}

@@ -71,10 +71,8 @@ func twoSlopes(n int) (*schema.Design, *posterior.Draws) {
 func TestPredictMixture(t *testing.T) {
 	design, d := twoSlopes(700)
 	for _, level := range []float64{0.5, 0.95, 0.999999} {
-		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: level})
-		must.Do(t, err)
-		got, err := p.Predict([]float64{2013, 0.5})
-		must.Do(t, err)
+		p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Level: level}))(t)
+		got := must.Get(p.Predict([]float64{2013, 0.5}))(t)
 		var line, sigma2, sigma []float64
 		for _, chain := range d.Chains {
 			for r := range slices.Chunk(chain, 5) {
@@ -102,10 +100,8 @@ func TestPredictMixture(t *testing.T) {
 
 func TestPredictMean(t *testing.T) {
 	design, d := twoSlopes(700)
-	p, err := predict.New(d, design, dpreg.Original, predict.Options{Mean: true})
-	must.Do(t, err)
-	got, err := p.Predict([]float64{2010, -1})
-	must.Do(t, err)
+	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Mean: true}))(t)
+	got := must.Get(p.Predict([]float64{2010, -1}))(t)
 	var line []float64
 	for _, chain := range d.Chains {
 		for r := range slices.Chunk(chain, 5) {
@@ -131,10 +127,8 @@ func TestPredictOneDraw(t *testing.T) {
 		Covariates: []schema.Column{{Name: "x", Lower: 1, Upper: 4}},
 	}
 	d := &posterior.Draws{Names: []string{"theta[1]", "sigma2"}, Chains: [][]float64{{1.5, 4}}}
-	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must.Do(t, err)
-	got, err := p.Predict([]float64{2})
-	must.Do(t, err)
+	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{}))(t)
+	got := must.Get(p.Predict([]float64{2}))(t)
 	for i, v := range []float64{got.Fitted - 3, got.SD - 2, got.Lower + 0.9199279690801085, got.Upper - 6.919927969080108} {
 		must.Near(t, fmt.Sprint("number ", i), v, 0, 1e-12)
 	}
@@ -147,8 +141,7 @@ func TestPredictRefuses(t *testing.T) {
 			t.Errorf("level %v was taken", level)
 		}
 	}
-	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must.Do(t, err)
+	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{}))(t)
 	for _, x := range [][]float64{{math.NaN(), 0}, {0, math.Inf(1)}, {1e308, -1e308}} {
 		if got, err := p.Predict(x); err == nil {
 			t.Errorf("%v was taken: %v", x, got)
@@ -166,14 +159,10 @@ func TestPredictRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	r, err := release.ReadFile("../testdata/pums-eps1.release.json")
-	must.Do(t, err)
-	r, err = r.Select("income ~ educ")
-	must.Do(t, err)
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100}})
-	must.Do(t, err)
-	of, err := predict.Of(fit, predict.Options{})
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("../testdata/pums-eps1.release.json"))(t)
+	r = must.Get(r.Select("income ~ educ"))(t)
+	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100}}))(t)
+	of := must.Get(predict.Of(fit, predict.Options{}))(t)
 	if _, err := of.Predict([]float64{3, 4}); err == nil {
 		t.Error("a row of two was taken")
 	}
@@ -182,10 +171,8 @@ func TestPredictRefuses(t *testing.T) {
 // Rows may be predicted at the same time.
 func TestPredictConcurrently(t *testing.T) {
 	design, d := twoSlopes(100)
-	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must.Do(t, err)
-	want, err := p.Predict([]float64{2005, 0})
-	must.Do(t, err)
+	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{}))(t)
+	want := must.Get(p.Predict([]float64{2005, 0}))(t)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -199,12 +186,9 @@ func TestPredictConcurrently(t *testing.T) {
 
 func BenchmarkPredict(b *testing.B) {
 	design, d := twoSlopes(2000)
-	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
-	must.Do(b, err)
+	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{}))(b)
 	for b.Loop() {
-		if _, err := p.Predict([]float64{2005, 0}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(p.Predict([]float64{2005, 0}))(b)
 	}
 }
 

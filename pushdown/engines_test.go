@@ -37,18 +37,15 @@ func TestDuckDB(t *testing.T) {
 	if os.Getenv("DPREG_DUCKDB") == "" {
 		t.Skip("DPREG_DUCKDB names no command: docs/databases.md has one")
 	}
-	duckdb, err := pushdown.DialectOf("duckdb")
-	must.Do(t, err)
+	duckdb := must.Get(pushdown.DialectOf("duckdb"))(t)
 	for _, c := range pushdowntest.Cases(t, pums) {
-		q, err := pushdown.New(c.Design, c.Options)
-		must.Do(t, err)
+		q := must.Get(pushdown.New(c.Design, c.Options))(t)
 		statements := append(c.Create(`odd "t"`), q.SQL(duckdb, pushdown.Table{`odd "t"`}))
 		out, err := through(t, "DPREG_DUCKDB", strings.Join(statements, ";\n")+";\n")
 		if err != nil {
 			continue
 		}
-		a, err := pushdown.ReadAggregates(strings.NewReader(out), c.Name)
-		must.Do(t, err)
+		a := must.Get(pushdown.ReadAggregates(strings.NewReader(out), c.Name))(t)
 		s, err := q.Statistics(a, "engine")
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
@@ -67,11 +64,9 @@ func TestDialectsParse(t *testing.T) {
 	}
 	cases := pushdowntest.Cases(t, pums)
 	odd := cases[len(cases)-1]
-	q, err := pushdown.New(odd.Design, odd.Options)
-	must.Do(t, err)
+	q := must.Get(pushdown.New(odd.Design, odd.Options))(t)
 	for _, name := range pushdown.Dialects() {
-		d, err := pushdown.DialectOf(name)
-		must.Do(t, err)
+		d := must.Get(pushdown.DialectOf(name))(t)
 		out, err := through(t, "DPREG_SQL_PARSER", q.SQL(d, pushdown.Table{"cata.log", "`t` \"u\""}), name)
 		if err != nil {
 			continue

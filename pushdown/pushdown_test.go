@@ -31,9 +31,7 @@ func model(t testing.TB, number, factor, boolean, y string, levels ...string) *s
 
 func query(t testing.TB, d *schema.Design, o table.Options) *Query {
 	t.Helper()
-	q, err := New(d, o)
-	must.Do(t, err)
-	return q
+	return must.Get(New(d, o))(t)
 }
 
 // A result of another design, other bounds or another treatment of cells is not taken.
@@ -75,8 +73,7 @@ func result(q *Query, n int64) Aggregates {
 func TestStatistics(t *testing.T) {
 	q := query(t, model(t, "x", "f", "b", "y", "u", "v"), table.Options{})
 	for _, n := range []int64{1, ssp.MaxRows} {
-		s, err := q.statistics(result(q, n))
-		must.Do(t, err)
+		s := must.Get(q.statistics(result(q, n)))(t)
 		want := new(big.Int).Lsh(big.NewInt(n), 2*ssp.LatticeBits)
 		for i, sum := range s.BigInts() {
 			if s.N != n || sum.Cmp(want) != 0 {

@@ -22,8 +22,7 @@ func TestQuoting(t *testing.T) {
 		"snowflake":  {"\"a'b\"\"c`d\\e\"", "'a\\'b\"c`d\\\\e'"},
 		"clickhouse": {"`a'b\"c\\`d\\\\e`", "'a\\'b\"c`d\\\\e'"},
 	} {
-		d, err := DialectOf(name)
-		must.Do(t, err)
+		d := must.Get(DialectOf(name))(t)
 		if got := [2]string{d.name(odd), d.literal(odd)}; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

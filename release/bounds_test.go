@@ -25,8 +25,7 @@ func TestBoundsRoundTrip(t *testing.T) {
 	if !strings.Contains(first, want) {
 		t.Errorf("got\n%swant in it\n%s", first, want)
 	}
-	back, err := Read(strings.NewReader(first))
-	must.Do(t, err)
+	back := must.Get(Read(strings.NewReader(first)))(t)
 	if !reflect.DeepEqual(back, bounded()) || write(t, back) != first {
 		t.Errorf("read back as %+v", back)
 	}
@@ -96,8 +95,7 @@ func TestBoundsRead(t *testing.T) {
 func TestBoundsSelect(t *testing.T) {
 	r := bounded()
 	r.Bounds.Columns = []string{"x"}
-	back, err := r.Select("x ~ y")
-	must.Do(t, err)
+	back := must.Get(r.Select("x ~ y"))(t)
 	if err := back.Validate(); err != nil || !reflect.DeepEqual(back.Bounds, r.Bounds) || back.Bounds == r.Bounds {
 		t.Errorf("%+v, %v", back.Bounds, err)
 	}

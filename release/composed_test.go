@@ -17,8 +17,7 @@ func TestComposable(t *testing.T) {
 		return x
 	}
 	for _, epsilon := range []float64{1e-6, 0.1, 1, 5, 15.9, 16.1, 100} {
-		c, err := r(Laplace, epsilon, 0, 9.375, 9.375/epsilon*1.001).Composable()
-		must.Do(t, err)
+		c := must.Get(r(Laplace, epsilon, 0, 9.375, 9.375/epsilon*1.001).Composable())(t)
 		// G_μ at α = 1/(1 + e^ε) is Φ(Φ⁻¹(1−α) − μ), which must not be above α: so Φ(μ/2) ≥ e^ε/(1+e^ε).
 		if tail := math.Erfc(c.Mu/2/math.Sqrt2) / 2; tail > 1/(1+math.Exp(epsilon)) || c.Rho < epsilon*epsilon/2 || epsilon < 16 && c.Mu > 2*math.Sqrt(math.Pi/8)*epsilon*(1+1e-6) {
 			t.Errorf("ε = %v: %+v", epsilon, c)

@@ -13,8 +13,7 @@ import (
 
 // The examples of the format's page are releases.
 func TestDocumentedExamples(t *testing.T) {
-	page, err := os.ReadFile("../docs/release-format.md")
-	must.Do(t, err)
+	page := must.Get(os.ReadFile("../docs/release-format.md"))(t)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(examples) != 3 {
 		t.Fatalf("%d examples, want 3", len(examples))
@@ -35,17 +34,14 @@ func TestDocumentedExamples(t *testing.T) {
 
 // The numbers that the page gives for the release in a frame.
 func TestDocumentedFrame(t *testing.T) {
-	page, err := os.ReadFile("../docs/release-format.md")
-	must.Do(t, err)
+	page := must.Get(os.ReadFile("../docs/release-format.md"))(t)
 	example := regexp.MustCompile("(?s)```json\n(\\{\n  \"format\": \"dpreg-release/2\".*?)```").FindStringSubmatch(string(page))
-	r, err := Read(strings.NewReader(example[1]))
-	must.Do(t, err)
+	r := must.Get(Read(strings.NewReader(example[1])))(t)
 	v := []float64{0.9, 0.1}
 	u, w := inFrame(r.Frame, v), inFrame(r.Frame, clipped(r.Frame, [][]float64{v})[0])
 	s, sd := r.Scaled(), r.ScaledSD()
 	spent, _ := total(r.parts(exact)).Float64()
-	sub, err := r.Select("x ~ y")
-	must.Do(t, err)
+	sub := must.Get(r.Select("x ~ y"))(t)
 	var b strings.Builder
 	fmt.Fprintf(&b, "a row          v = %v, u = %v, ‖u‖ = %.4g, ũ = %.4g\n", v, u, math.Sqrt(inner(u, u)), w)
 	fmt.Fprintf(&b, "sensitivity    √2·(1.25² + 2²) = %.6g\n", math.Sqrt2*(1.25*1.25+2*2))

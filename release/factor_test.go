@@ -122,8 +122,7 @@ func TestFactorSelect(t *testing.T) {
 			t.Errorf("%q: not read back: %v", c.formula, err)
 		}
 	}
-	whole, err := sources[true].Select("")
-	must.Do(t, err)
+	whole := must.Get(sources[true].Select(""))(t)
 	whole.Schema.Factors[0].Name = "changed"
 	if sources[true].Schema.Factors[0].Name != "f" {
 		t.Error("the factors are shared")

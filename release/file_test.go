@@ -17,8 +17,7 @@ import (
 // entries are the names in a directory.
 func entries(t *testing.T, dir string) string {
 	t.Helper()
-	list, err := os.ReadDir(dir)
-	must.Do(t, err)
+	list := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Name())
@@ -32,13 +31,11 @@ func TestWriteFile(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte("old"), 0o600))
 	r := example()
 	must.Do(t, r.WriteFile(path))
-	info, err := os.Stat(path)
-	must.Do(t, err)
+	info := must.Get(os.Stat(path))(t)
 	if info.Mode() != 0o644 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	back, err := ReadFile(path)
-	must.Do(t, err)
+	back := must.Get(ReadFile(path))(t)
 	if write(t, back) != write(t, r) {
 		t.Error("what was read is not what was written")
 	}

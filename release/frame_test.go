@@ -177,8 +177,7 @@ func TestFrameNoise(t *testing.T) {
 				e[i] *= math.Sqrt(v) * rng.NormFloat64()
 			}
 			r.Statistics = StatisticsFromVector(4, e)
-			sub, err := r.Select("y ~ c + a")
-			must.Do(t, err)
+			sub := must.Get(r.Select("y ~ c + a"))(t)
 			if n == 0 && sub.Validate() != nil { // its claim too
 				t.Error(sub.Validate())
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -70,9 +71,7 @@ func TestLevelsInAFrame(t *testing.T) {
 	for _, w := range ways {
 		r, rows := framedLevels(w.kind, w.nb, rng)
 		var file bytes.Buffer
-		if _, err := r.WriteTo(&file); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.WriteTo(&file))(t)
 		again, err := Read(&file)
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("read %+v, %v", again, err)

@@ -145,8 +145,7 @@ func TestMomentsClaim(t *testing.T) {
 // A sub-model keeps the moments of its covariates, in their order; where the old
 // response is a covariate, there are none.
 func TestSelectMoments(t *testing.T) {
-	r, err := Read(strings.NewReader(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
-	must.Do(t, err)
+	r := must.Get(Read(strings.NewReader(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1))))(t)
 	for formula, want := range map[string][]float64{
 		"":          {1, 2, 3, 4, 5, 6, 7, 8, 9},
 		"y ~ b + a": {4, 3, 2, 1, 9, 8, 7, 6, 5},
@@ -155,8 +154,7 @@ func TestSelectMoments(t *testing.T) {
 		"a ~ y":     nil,
 		"b ~ a + y": nil,
 	} {
-		got, err := r.Select(formula)
-		must.Do(t, err)
+		got := must.Get(r.Select(formula))(t)
 		if err := got.Validate(); err != nil {
 			t.Errorf("%s: %v", formula, err)
 		}

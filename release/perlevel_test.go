@@ -15,8 +15,7 @@ import (
 func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	t.Helper()
 	r := byLevel(t, nb)
-	d, err := r.Schema.Crossed("f")
-	must.Do(t, err)
+	d := must.Get(r.Schema.Crossed("f"))(t)
 	r.Schema = *d
 	r.Noise.Scale = map[release.Neighbours]float64{release.ReplaceOne: 20, release.AddRemove: 10}[nb]
 	r.Noise.Sensitivity = r.Noise.Scale
@@ -37,21 +36,17 @@ func TestPerLevel(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		r := perLevel(t, nb)
 		var file bytes.Buffer
-		if _, err := r.WriteTo(&file); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.WriteTo(&file))(t)
 		if again, err := release.Read(&file); err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("read %+v, %v", again, err)
 		}
 		for formula, columns := range map[string]int{"y ~ f * x": 6, "y ~ x * f + t": 7, "x ~ y + f": 4, "y ~ f": 3, "y ~ f + x + fc:x": 5} {
-			model, err := r.Select(formula)
-			must.Do(t, err)
+			model := must.Get(r.Select(formula))(t)
 			if err := model.Validate(); err != nil || model.Dim() != columns {
 				t.Errorf("%s: %d columns, %v", formula, model.Dim(), err)
 			}
 		}
-		model, err := r.Select("x ~ y + f")
-		must.Do(t, err)
+		model := must.Get(r.Select("x ~ y + f"))(t)
 		of := r.Levels.Products[1] // tt, tx, ty, xx, xy, yy
 		if got, want := model.Levels.Products[1], []float64{of[5], of[4], of[3]}; !slices.Equal(got, want) {
 			t.Errorf("products of y and x: %v, not %v", got, want)

@@ -50,8 +50,7 @@ func TestPooled(t *testing.T) {
 	}
 	alone := pooled()
 	alone.Pooled, alone.Noise.Scale = nil, alone.Noise.Scale*math.Sqrt(3./4)
-	with, err := pooled().Composable()
-	must.Do(t, err)
+	with := must.Get(pooled().Composable())(t)
 	if one, err := alone.Composable(); err != nil || math.Abs(with.Mu/one.Mu-1) > 1e-12 {
 		t.Errorf("μ = %v of four of whom one colludes, %v of one with the noise of three (%v)", with.Mu, one.Mu, err)
 	}

@@ -77,8 +77,7 @@ func wantUnread(t *testing.T, file, old, with, want string) {
 func write(t testing.TB, r *Release) string {
 	t.Helper()
 	var b bytes.Buffer
-	n, err := r.WriteTo(&b)
-	must.Do(t, err)
+	n := must.Get(r.WriteTo(&b))(t)
 	if n != int64(b.Len()) {
 		t.Errorf("WriteTo returned %d, wrote %d bytes", n, b.Len())
 	}

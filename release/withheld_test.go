@@ -30,8 +30,7 @@ func TestWithheldRoundTrip(t *testing.T) {
 	if want := "    \"sum_yy\": null\n  },\n  \"withheld\": [\"yy\"]\n}\n"; !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", text, want)
 	}
-	back, err := Read(strings.NewReader(text))
-	must.Do(t, err)
+	back := must.Get(Read(strings.NewReader(text)))(t)
 	if !reflect.DeepEqual(back, without()) || write(t, back) != text {
 		t.Errorf("read back as %+v", back)
 	}
@@ -77,13 +76,11 @@ func TestWithheldClaim(t *testing.T) {
 // A sub-model withholds Σy² where y is its response, has nothing to withhold
 // without y, and cannot have y for a covariate.
 func TestWithheldSelect(t *testing.T) {
-	r, err := without().Select("y ~ v")
-	must.Do(t, err)
+	r := must.Get(without().Select("y ~ v"))(t)
 	if got := r.Statistics.Vector(); !reflect.DeepEqual(got, []float64{2, 3, 22, 23}) || len(r.Withheld) != 1 || r.Validate() != nil {
 		t.Errorf("y ~ v: %v, withheld %v, %v", got, r.Withheld, r.Validate())
 	}
-	r, err = without().Select("u ~ v")
-	must.Do(t, err)
+	r = must.Get(without().Select("u ~ v"))(t)
 	if got := r.Statistics.Vector(); !reflect.DeepEqual(got, []float64{2, 1, 22, 12, 11}) || r.Withheld != nil || r.Validate() != nil {
 		t.Errorf("u ~ v: %v, withheld %v, %v", got, r.Withheld, r.Validate())
 	}

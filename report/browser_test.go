@@ -117,8 +117,7 @@ func TestFilesInBrowser(t *testing.T) {
 	study, times := studied(t, design)
 	fits := report.FitPlots(fitted(t, wide(14, 0), "naive"), fitted(t, wide(14, 150), "naive"), report.Options{})
 	comparisons, seconds := comparison()
-	compared, err := report.ComparisonPlot(comparisons, seconds)
-	must.Do(t, err)
+	compared := must.Get(report.ComparisonPlot(comparisons, seconds))(t)
 	d := made().Schema
 	draws := map[string]func(io.Writer) error{
 		"account": func(w io.Writer) error {
@@ -170,8 +169,7 @@ func TestPrintedTables(t *testing.T) {
 			"--no-pdf-header-footer", "--print-to-pdf="+pdf, "file://"+page).CombinedOutput(); err != nil {
 			t.Fatalf("chromium: %v\n%s", err, out)
 		}
-		text, err := exec.Command(reader, "-layout", pdf, "-").Output()
-		must.Do(t, err)
+		text := must.Get(exec.Command(reader, "-layout", pdf, "-").Output())(t)
 		row, headed, rows := regexp.MustCompile(`(?m)^ *x\d+ .* \d\.\d+$`), 0, 0 // of the estimates
 		for _, paper := range strings.Split(string(text), "\f") {
 			n, header := len(row.FindAllString(paper, -1)), strings.Contains(paper, "Bulk_ESS")

@@ -27,15 +27,11 @@ func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calib
 		a := &d.Arms[i]
 		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 127, 0
 	}
-	s, err := d.Study(nil)
-	must.Do(t, err)
-	text, err := json.Marshal(d)
-	must.Do(t, err)
+	s := must.Get(d.Study(nil))(t)
+	text := must.Get(json.Marshal(d))(t)
 	trials, ok := studies[string(text)]
 	if !ok {
-		if trials, err = s.Run(context.Background(), calibration.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		trials = must.Get(s.Run(context.Background(), calibration.Options{}))(t)
 		for i := range trials {
 			trials[i].Seconds = 0.01 * float64(1+trials[i].Cell)
 		}

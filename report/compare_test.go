@@ -55,8 +55,7 @@ func TestComparison(t *testing.T) {
 
 func TestComparisonPlot(t *testing.T) {
 	s, times := comparison()
-	f, err := report.ComparisonPlot(s, times)
-	must.Do(t, err)
+	f := must.Get(report.ComparisonPlot(s, times))(t)
 	var svg, picture bytes.Buffer
 	must.Do(t, f.Write(&svg, "svg"))
 	for _, part := range []string{"Methods on rows.csv (no privacy: a study), n = 800, p = 2", "RMSE of θ", "coverage of 90 % predictive", "adassp", "ε = 0.5"} {

@@ -74,14 +74,12 @@ func TestDensityAtZero(t *testing.T) {
 // The marginal priors have area 1, and where the prior is conjugate the variances that package
 // conjugate states; those of the default prior are normal and half-t.
 func TestPriorDensities(t *testing.T) {
-	theta, err := conjugate.NewNIG([]float64{1, -2}, []float64{4, 1, 1, 3}, 6, 2)
-	must.Do(t, err)
+	theta := must.Get(conjugate.NewNIG([]float64{1, -2}, []float64{4, 1, 1, 3}, 6, 2))(t)
 	prior := model.DefaultPrior(model.Shape{P: 1, Intercept: true})
 	prior.Theta, prior.Unscaled, prior.Scales = theta, false, nil
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: 0, Upper: 10}, Covariates: []schema.Column{{Name: "x", Lower: 1, Upper: 4}}, Intercept: true}
 	f := &dpreg.Fit{Design: d, Prior: prior}
-	original, err := prior.Original(d.Frame())
-	must.Do(t, err)
+	original := must.Get(prior.Original(d.Frame()))(t)
 	for units, nig := range map[dpreg.Units]*conjugate.NIG{dpreg.Scaled: theta, dpreg.Original: original.Theta} {
 		want := make([]float64, 2, 4)
 		nig.VarTheta(want)

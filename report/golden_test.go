@@ -29,8 +29,7 @@ func golden(t *testing.T, name string, write func(io.Writer) error) string {
 	if *update {
 		must.Do(t, os.WriteFile(path, b.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	must.Do(t, err)
+	want := must.Get(os.ReadFile(path))(t)
 	if b.String() != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", path, b.String(), want)
 	}
@@ -155,12 +154,9 @@ func TestShowWithheld(t *testing.T) {
 // documented is the release of the format's page, whose rows were simulated.
 func documented(t *testing.T) *release.Release {
 	t.Helper()
-	page, err := os.ReadFile("../docs/release-format.md")
-	must.Do(t, err)
+	page := must.Get(os.ReadFile("../docs/release-format.md"))(t)
 	_, example, _ := strings.Cut(string(page), "```json\n{\n  \"format\": \"dpreg-release/2\"")
-	r, err := release.Read(strings.NewReader("{\"format\": \"dpreg-release/2\"" + strings.Split(example, "```")[0]))
-	must.Do(t, err)
-	return r
+	return must.Get(release.Read(strings.NewReader("{\"format\": \"dpreg-release/2\"" + strings.Split(example, "```")[0])))(t)
 }
 
 func TestShowLooks(t *testing.T) {

@@ -22,8 +22,7 @@ func TestGranted(t *testing.T) {
 	stated.X = model.NormalX{Mean: make([]float64, 2), Covariance: []float64{0.1, 0, 0, 0.1}}
 	heavy := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
 	heavy.Kurtosis = model.Kurtosis{Least: 3, Most: 69}
-	mean, err := one.Select("income ~ 1")
-	must.Do(t, err)
+	mean := must.Get(one.Select("income ~ 1"))(t)
 	several := []dpreg.Custodian{{Name: "a", Release: one}, {Name: "b", Release: other}}
 	for name, c := range map[string]struct {
 		of      []dpreg.Custodian
@@ -41,8 +40,7 @@ func TestGranted(t *testing.T) {
 		"same rows":    {several, dpreg.Options{SameRows: true}, "the same rows in all releases. A release cannot tell"},
 	} {
 		c.options.Plan = mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}
-		fit, err := dpreg.Infer(context.Background(), c.of, c.options)
-		must.Do(t, err)
+		fit := must.Get(dpreg.Infer(context.Background(), c.of, c.options))(t)
 		var text bytes.Buffer
 		must.Do(t, report.Fit(&text, fit, report.Options{}))
 		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), c.says) {

@@ -29,22 +29,17 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "b.db")
 	b := ledger.Budget{Data: "größe.csv", Neighbours: "replace-one", Epsilon: decimal("2"), Delta: decimal("1e-5"), Filter: filter}
 	must.Do(t, ledger.Create(ctx, path, b))
-	l, err := ledger.Open(ctx, path)
-	must.Do(t, err)
+	l := must.Get(ledger.Open(ctx, path))(t)
 	defer l.Close()
 	for i := range releases {
 		c := ledger.Charge{Epsilon: decimal("0.3"), Delta: new(big.Rat), Noise: ledger.Laplace, Neighbours: "replace-one", Release: "/home/somebody/with/a/long/name/r.json"}
 		if i > 0 {
-			sigma, err := accounting.Sigma(0.3, 1e-6, 1)
-			must.Do(t, err)
+			sigma := must.Get(accounting.Sigma(0.3, 1e-6, 1))(t)
 			c.Delta, c.Noise, c.Sensitivity, c.Scale = decimal("1e-6"), ledger.Gaussian, 1, sigma
 		}
-		if _, err := l.Charge(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Charge(ctx, c))(t)
 	}
-	h, err := l.History(ctx)
-	must.Do(t, err)
+	h := must.Get(l.History(ctx))(t)
 	h.Events = []ledger.Event{{Hash: strings.Repeat("5b1f", 16)}} // its own hangs on the key
 	for i := range h.Entries {
 		h.Entries[i].Time = time.Date(2026, 3, 1, 9, i, 0, 0, time.UTC)

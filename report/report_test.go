@@ -26,9 +26,7 @@ func fitted(t *testing.T, r *release.Release, method string) *dpreg.Fit {
 func fittedBy(t *testing.T, r *release.Release, method string, draws int) *dpreg.Fit {
 	t.Helper()
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: draws, Seed: 1}
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: method, Plan: plan})
-	must.Do(t, err)
-	return f
+	return must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: method, Plan: plan}))(t)
 }
 
 // The parts of a fit come in order, each once, and the release's warnings are

@@ -21,8 +21,7 @@ func TestParquet(t *testing.T) {
 	}
 	var file bytes.Buffer
 	must.Do(t, WriteParquet(&file, d))
-	f, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	must.Do(t, err)
+	f := must.Get(parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
 	var names []string
 	for _, c := range f.Root().Columns() {
 		names = append(names, c.Name())

@@ -11,8 +11,7 @@ import (
 )
 
 func TestParseBounds(t *testing.T) {
-	got, err := ParseBounds("x=0:40", "y=-1.5e3:+2E2, wine drunk = 0 : 1", "a=b=.5:1.")
-	must.Do(t, err)
+	got := must.Get(ParseBounds("x=0:40", "y=-1.5e3:+2E2, wine drunk = 0 : 1", "a=b=.5:1."))(t)
 	want := Bounds{
 		{Name: "x", Lower: 0, Upper: 40},
 		{Name: "y", Lower: -1500, Upper: 200},

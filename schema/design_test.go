@@ -31,22 +31,18 @@ func names(columns []Column) []string {
 }
 
 func TestDesign(t *testing.T) {
-	d, err := example().Design("x1 ~ y + x2 - 1")
-	must.Do(t, err)
+	d := must.Get(example().Design("x1 ~ y + x2 - 1"))(t)
 	if got := names(d.Columns()); !slices.Equal(got, []string{"y", "x2", "x1"}) || d.Intercept {
 		t.Errorf("got %v, intercept %v", got, d.Intercept)
 	}
 	plain := &Schema{Columns: []Column{example().Columns[0], example().Columns[2], example().Columns[5]}}
 	for _, formula := range []string{"", " ", "y ~ ."} {
-		d, err := plain.Design(formula)
-		must.Do(t, err)
+		d := must.Get(plain.Design(formula))(t)
 		if got := names(d.Columns()); !slices.Equal(got, []string{"x1", "x2", "y"}) || !d.Intercept {
 			t.Errorf("%q: got %v, intercept %v", formula, got, d.Intercept)
 		}
 	}
-	if d, err = plain.Design("x1 ~ ."); err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(plain.Design("x1 ~ ."))(t)
 	if got := names(d.Columns()); !slices.Equal(got, []string{"x2", "y", "x1"}) {
 		t.Errorf("got %v", got)
 	}
@@ -111,8 +107,7 @@ func TestDesignJSON(t *testing.T) {
 		Covariates: []Column{{Name: "x", Lower: 0, Upper: 0.5}},
 		Intercept:  true,
 	}
-	got, err := json.Marshal(d)
-	must.Do(t, err)
+	got := must.Get(json.Marshal(d))(t)
 	const want = `{"response":{"name":"y","lower":-1,"upper":1},"covariates":[{"name":"x","lower":0,"upper":0.5}],"intercept":true}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)

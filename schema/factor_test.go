@@ -13,13 +13,12 @@ import (
 // people has two factors, a boolean and two numbers.
 func people(t *testing.T) *Schema {
 	t.Helper()
-	s, err := ReadSchema(strings.NewReader(`{"fields":[
+	s := must.Get(ReadSchema(strings.NewReader(`{"fields":[
 		{"name":"age","constraints":{"minimum":0,"maximum":100}},
 		{"name":"colour","type":"string","constraints":{"enum":["red","green","dark blue"]}},
 		{"name":"owner","type":"boolean"},
 		{"name":"sex","type":"string","constraints":{"enum":["f","m"]}},
-		{"name":"income","constraints":{"minimum":0,"maximum":1e5}}]}`), "people")
-	must.Do(t, err)
+		{"name":"income","constraints":{"minimum":0,"maximum":1e5}}]}`), "people"))(t)
 	return s
 }
 
@@ -48,8 +47,7 @@ func TestFactorDesign(t *testing.T) {
 			}
 		}
 	}
-	d, err := people(t).Design("income ~ colour")
-	must.Do(t, err)
+	d := must.Get(people(t).Design("income ~ colour"))(t)
 	want := &Design{
 		Response: Column{Name: "income", Lower: 0, Upper: 1e5},
 		Covariates: []Column{
@@ -68,8 +66,7 @@ func TestTwoLevelsRespond(t *testing.T) {
 	s := people(t)
 	s.Columns = append(s.Columns, Column{Name: "smokes", Type: "string", Levels: []string{"no", "yes"}})
 	want := Column{Name: "smokesyes", Lower: 0, Upper: 1, Factor: "smokes", Level: "yes"}
-	made, err := s.Design("smokes ~ .")
-	must.Do(t, err)
+	made := must.Get(s.Design("smokes ~ ."))(t)
 	for _, formula := range []string{"smokes ~ age", "smokesyes ~ age"} {
 		d, err := made.Select(formula)
 		if err != nil || !reflect.DeepEqual(d.Response, want) || len(d.Covariates) != 1 || len(d.Factors) != 1 {
@@ -108,8 +105,7 @@ func TestFactorSelect(t *testing.T) {
 	whole := map[bool]*Design{}
 	for _, intercept := range []bool{true, false} {
 		f := Formula{Response: "income", All: true, Intercept: intercept}
-		d, err := people(t).Design(f.String())
-		must.Do(t, err)
+		d := must.Get(people(t).Design(f.String()))(t)
 		whole[intercept] = d
 	}
 	for _, c := range []struct {
@@ -158,15 +154,14 @@ func TestFactorSelect(t *testing.T) {
 		wantError(t, err, c.want)
 	}
 	// Of a factor that is there in part, the part is what "." stands for.
-	part, err := whole[true].Select("income ~ colourgreen + age")
-	must.Do(t, err)
+	part := must.Get(whole[true].Select("income ~ colourgreen + age"))(t)
 	if got, err := part.Select("income ~ ."); err != nil || !reflect.DeepEqual(got, part) {
 		t.Errorf("got %+v, %v, want %+v", got, err, part)
 	}
 	if got := part.Terms(); !slices.Equal(got, []string{"colourgreen", "age"}) {
 		t.Errorf("terms %q", got)
 	}
-	_, err = part.Select("income ~ colour")
+	_, err := part.Select("income ~ colour")
 	wantError(t, err, `there is no column for level "dark blue"; name the columns of single levels`)
 }
 
@@ -214,8 +209,7 @@ func TestValidateFactors(t *testing.T) {
 }
 
 func TestFactorJSON(t *testing.T) {
-	d, err := people(t).Design("income ~ sex + owner")
-	must.Do(t, err)
+	d := must.Get(people(t).Design("income ~ sex + owner"))(t)
 	got, err := json.Marshal(d)
 	const want = `{"response":{"name":"income","lower":0,"upper":100000},"covariates":[{"name":"sexm","lower":0,"upper":1,"factor":"sex","level":"m"},` +
 		`{"name":"owner","lower":0,"upper":1,"type":"boolean"}],"factors":[{"name":"sex","levels":["f","m"]}],"intercept":true}`

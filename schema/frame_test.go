@@ -220,8 +220,7 @@ func TestHull(t *testing.T) {
 		d.Covariates[0], d.Covariates[1] = d.Covariates[1], Column{Name: "age", Lower: 0, Upper: 60}
 		d.Response.Upper = 12
 	})
-	h, err := Hull([]string{"a.json", "b.json"}, []*Design{a, b})
-	must.Do(t, err)
+	h := must.Get(Hull([]string{"a.json", "b.json"}, []*Design{a, b}))(t)
 	if err := h.Validate(); err != nil {
 		t.Error(err)
 	}

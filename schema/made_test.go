@@ -55,8 +55,7 @@ func TestTermNames(t *testing.T) {
 			t.Errorf("%s makes %s, want %s", formula, got, want)
 		}
 		// A file has all that is needed, and a model of it is the model.
-		text, err := json.Marshal(d)
-		must.Do(t, err)
+		text := must.Get(json.Marshal(d))(t)
 		var back Design
 		if err := json.Unmarshal(text, &back); err != nil || back.Validate() != nil {
 			t.Errorf("%s: %v, %v\n%s", formula, err, back.Validate(), text)
@@ -73,15 +72,13 @@ func TestTermNames(t *testing.T) {
 // Columns are what their terms say, clamped or not, and lie between their bounds, which are
 // attained where each variable stands once.
 func TestTermValues(t *testing.T) {
-	d, err := termsTable().Design("log(y + 1) ~ I(-x^2 + 2*z) + sqrt(`a b`) + poly(z, 3) + scale(x) + exp(z):g + o:h + abs(z) + I((z - 1)/(x + 1)) + log10(x) + log1p(x) + I(`a b` * z) + I(2^z)")
-	must.Do(t, err)
+	d := must.Get(termsTable().Design("log(y + 1) ~ I(-x^2 + 2*z) + sqrt(`a b`) + poly(z, 3) + scale(x) + exp(z):g + o:h + abs(z) + I((z - 1)/(x + 1)) + log10(x) + log1p(x) + I(`a b` * z) + I(2^z)"))(t)
 	legendre := func(z float64) (p1, p2, p3 float64) {
 		s := (z - 0.5) / 1.5
 		return s, 1.5*s*s - 0.5, 2.5*s*s*s - 1.5*s
 	}
 	for _, clamp := range []bool{true, false} {
-		m, err := d.Maker(d.Columns(), clamp)
-		must.Do(t, err)
+		m := must.Get(d.Maker(d.Columns(), clamp))(t)
 		rng, at := rand.New(rand.NewPCG(1, 2)), map[string]int{}
 		for i, c := range m.Columns {
 			at[c.Name] = i
@@ -186,8 +183,7 @@ func TestTermFileRefused(t *testing.T) {
 		"behind a factor of a term": func(d *Design) { d.Covariates[0].Name, d.Covariates[0].Term = "x x", []string{"x x"} },
 		"no type":                   func(d *Design) { d.Covariates[0].Type = typeBoolean; d.Covariates[0].Lower = -1 },
 	} {
-		d, err := termsTable().Design("y ~ log(x) + z:o")
-		must.Do(t, err)
+		d := must.Get(termsTable().Design("y ~ log(x) + z:o"))(t)
 		change(d)
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), want) && want != "no type" {
 			t.Errorf("%v, want %q", err, want)
@@ -197,8 +193,7 @@ func TestTermFileRefused(t *testing.T) {
 
 // A model of a release's columns has only the terms that are there.
 func TestTermSelect(t *testing.T) {
-	d, err := termsTable().Design("y ~ log(x) + x*g + poly(z, 2)")
-	must.Do(t, err)
+	d := must.Get(termsTable().Design("y ~ log(x) + x*g + poly(z, 2)"))(t)
 	for formula, want := range map[string][]string{
 		"y ~ log(x)":            {"log(x)"},
 		"log(x) ~ y + gv":       {"y", "gv"},

@@ -18,8 +18,7 @@ func TestReadSchema(t *testing.T) {
 		{"name":"when","type":"date","constraints":{"minimum":"2020-01-01"}},
 		{"name":"x","type":"integer","constraints":{"minimum":-1e2,"maximum":null}},
 		{"name":"X","type":"number","rdfType":"u","constraints":{"minimum":-0.5,"maximum":1.25e1}}]}` + "\n"
-	s, err := ReadSchema(strings.NewReader(text), "s.json")
-	must.Do(t, err)
+	s := must.Get(ReadSchema(strings.NewReader(text), "s.json"))(t)
 	if len(s.Columns) != 5 || s.Columns[1].Type != "string" || s.Columns[2].Type != "date" {
 		t.Fatalf("got %+v", s.Columns)
 	}

@@ -27,17 +27,13 @@ func wantError(t *testing.T, err error, parts ...string) {
 
 func readFile(t *testing.T, path string) *Schema {
 	t.Helper()
-	f, err := os.Open(path)
-	must.Do(t, err)
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	s, err := ReadSchema(f, path)
-	must.Do(t, err)
-	return s
+	return must.Get(ReadSchema(f, path))(t)
 }
 
 func TestFromHeader(t *testing.T) {
-	s, err := FromHeader([]string{"", "x", "wine drunk", "y"})
-	must.Do(t, err)
+	s := must.Get(FromHeader([]string{"", "x", "wine drunk", "y"}))(t)
 	if len(s.Columns) != 3 || s.Columns[1].Name != "wine drunk" || s.Columns[0].Bounded() {
 		t.Errorf("got %+v", s.Columns)
 	}
@@ -67,28 +63,22 @@ func TestFromHeader(t *testing.T) {
 }
 
 func TestWithBounds(t *testing.T) {
-	s, err := FromHeader([]string{"x", "y"})
-	must.Do(t, err)
-	b, err := ParseBounds("x=0:40")
-	must.Do(t, err)
-	out, err := s.WithBounds(b)
-	must.Do(t, err)
+	s := must.Get(FromHeader([]string{"x", "y"}))(t)
+	b := must.Get(ParseBounds("x=0:40"))(t)
+	out := must.Get(s.WithBounds(b))(t)
 	if !reflect.DeepEqual(out.Columns[0], Column{Name: "x", Lower: 0, Upper: 40}) || out.Columns[1].Bounded() {
 		t.Errorf("got %+v", out.Columns)
 	}
 	if s.Columns[0].Bounded() {
 		t.Error("the receiver was changed")
 	}
-	_, err = s.WithBounds(Bounds{{Name: "z", Lower: 0, Upper: 1}})
+	_, err := s.WithBounds(Bounds{{Name: "z", Lower: 0, Upper: 1}})
 	wantError(t, err, `no column "z"`, `"x", "y"`)
 }
 
 func TestTemplate(t *testing.T) {
-	s, err := FromHeader([]string{"x", `a "b" <&>`, "y"})
-	must.Do(t, err)
-	if s, err = s.WithBounds(Bounds{{Name: "y", Lower: -1e-3, Upper: 1e21}}); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(FromHeader([]string{"x", `a "b" <&>`, "y"}))(t)
+	s = must.Get(s.WithBounds(Bounds{{Name: "y", Lower: -1e-3, Upper: 1e21}}))(t)
 	s.Columns = append(s.Columns, Column{Name: "town", Lower: math.NaN(), Upper: math.NaN(), Type: "string"},
 		Column{Name: "sex", Lower: math.NaN(), Upper: math.NaN(), Type: "string", Levels: []string{"<f>", "m"}},
 		Column{Name: "owner", Lower: 0, Upper: 1, Type: "boolean"})
@@ -97,8 +87,7 @@ func TestTemplate(t *testing.T) {
 	if !strings.Contains(b.String(), "\"minimum\": null,\n") {
 		t.Errorf("nothing to fill in:\n%s", b.String())
 	}
-	back, err := ReadSchema(&b, "template")
-	must.Do(t, err)
+	back := must.Get(ReadSchema(&b, "template"))(t)
 	for i, c := range back.Columns {
 		want := s.Columns[i]
 		if c.Name != want.Name || c.Type != want.Type || c.Bounded() != want.Bounded() || !slices.Equal(c.Levels, want.Levels) {
@@ -112,8 +101,7 @@ func TestTemplate(t *testing.T) {
 
 func TestShippedSchemas(t *testing.T) {
 	pums := readFile(t, "../testdata/pums.schema.json")
-	d, err := pums.Design("income ~ educ")
-	must.Do(t, err)
+	d := must.Get(pums.Design("income ~ educ"))(t)
 	want := &Design{
 		Response:   Column{Name: "income", Lower: 0, Upper: 500000},
 		Covariates: []Column{{Name: "educ", Lower: 1, Upper: 16}},
@@ -122,8 +110,7 @@ func TestShippedSchemas(t *testing.T) {
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got %+v, want %+v", d, want)
 	}
-	d, err = readFile(t, "../testdata/cirrhosis.schema.json").Design("")
-	must.Do(t, err)
+	d = must.Get(readFile(t, "../testdata/cirrhosis.schema.json").Design(""))(t)
 	if d.Response.Name != "cirrhosis" || len(d.Covariates) != 4 || !d.Intercept {
 		t.Errorf("got %+v", d)
 	}

@@ -22,21 +22,18 @@ import (
 // source reads a release of the repository, its text changed.
 func source(t *testing.T, name string, replace ...string) Source {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/pums-eps1.release.json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("../testdata/pums-eps1.release.json"))(t)
 	text = []byte(strings.NewReplacer(replace...).Replace(string(text)))
 	path := filepath.Join(t.TempDir(), "r.json")
 	must.Do(t, os.WriteFile(path, text, 0o644))
-	r, err := release.ReadFile(path)
-	must.Do(t, err)
+	r := must.Get(release.ReadFile(path))(t)
 	return Source{name, fmt.Sprintf("%x", sha256.Sum256(text)), r}
 }
 
 // served opens a page that ends with the test.
 func served(t *testing.T, sources ...Source) *Server {
 	t.Helper()
-	s, err := Open(0, "test", sources...)
-	must.Do(t, err)
+	s := must.Get(Open(0, "test", sources...))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
@@ -52,8 +49,7 @@ func served(t *testing.T, sources ...Source) *Server {
 // send makes a request as it is written, and follows nothing.
 func send(t *testing.T, method, address string, form url.Values, header map[string]string) (status int, text string, response *http.Response) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
-	must.Do(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode())))(t)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -64,11 +60,9 @@ func send(t *testing.T, method, address string, form url.Values, header map[stri
 		r.Header.Set(name, value)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err = client.Do(r)
-	must.Do(t, err)
+	response = must.Get(client.Do(r))(t)
 	defer response.Body.Close()
-	all, err := io.ReadAll(response.Body)
-	must.Do(t, err)
+	all := must.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, string(all), response
 }
 
@@ -205,11 +199,9 @@ func TestRun(t *testing.T) {
 // startLong begins a run that goes on until it is stopped.
 func startLong(t *testing.T, s *Server) (*run, *order) {
 	t.Helper()
-	o, err := s.order(s.first())
-	must.Do(t, err)
+	o := must.Get(s.order(s.first()))(t)
 	o.options.Plan.ESS = 1e12
-	long, err := s.runs.start(o, "test")
-	must.Do(t, err)
+	long := must.Get(s.runs.start(o, "test"))(t)
 	return long, o
 }
 
@@ -240,8 +232,7 @@ func TestRunsTakeTurns(t *testing.T) {
 	waitFor(t, s, long, stopped)
 	waitFor(t, s, next, done)
 	for range most {
-		r, err := s.runs.start(o, "test")
-		must.Do(t, err)
+		r := must.Get(s.runs.start(o, "test"))(t)
 		r.cancel()
 		waitFor(t, s, r, stopped)
 	}
@@ -254,8 +245,7 @@ func TestRunsTakeTurns(t *testing.T) {
 // messages.
 func TestHostileRelease(t *testing.T) {
 	const evil = `<script>alert(1)</script>'"`
-	quoted, err := json.Marshal(evil)
-	must.Do(t, err)
+	quoted := must.Get(json.Marshal(evil))(t)
 	s := served(t, source(t, "<img src=x>.json", `"educ"`, string(quoted)))
 	_, form, _ := send(t, "GET", s.URL(), nil, nil)
 	send(t, "POST", s.URL()+"runs", typed("covariate", evil, "questions", "R2\n`"+evil+"` > 0"), nil)
@@ -297,8 +287,7 @@ func TestParts(t *testing.T) {
 	}
 	for sharing, want := range map[string]bool{"partial": false, "complete": true} {
 		first.Sharing = sharing
-		o, err := s.order(first)
-		must.Do(t, err)
+		o := must.Get(s.order(first))(t)
 		if strings.Contains(o.infer, "--pooling complete") != want || strings.Contains(o.infer, "partial") || o.options.Pooling != sharing {
 			t.Errorf("%s: %s, %+v", sharing, o.infer, o.options)
 		}

@@ -20,8 +20,7 @@ func members(t *testing.T, n, threshold int) (*Group, []Key) {
 	g := &Group{Threshold: threshold, Session: [32]byte{1, 2, 3}}
 	var keys []Key
 	for range n {
-		k, err := NewKey()
-		must.Do(t, err)
+		k := must.Get(NewKey())(t)
 		keys, g.Keys = append(keys, k), append(g.Keys, k.Public())
 	}
 	must.Do(t, g.Check())
@@ -33,15 +32,10 @@ func run(t *testing.T, g *Group, keys []Key, z map[int][]*big.Int, adding []int)
 	t.Helper()
 	sealed, sums := map[int][][]byte{}, map[int][]byte{}
 	for from, v := range z {
-		var err error
-		if sealed[from], err = g.Split(keys[from], from, v); err != nil {
-			t.Fatal(err)
-		}
+		sealed[from] = must.Get(g.Split(keys[from], from, v))(t)
 	}
 	for _, by := range adding {
-		sum, err := g.Add(keys[by], by, addressed(sealed, by))
-		must.Do(t, err)
-		sums[by] = sum
+		sums[by] = must.Get(g.Add(keys[by], by, addressed(sealed, by)))(t)
 	}
 	return sums
 }
@@ -80,8 +74,7 @@ func TestTotal(t *testing.T) {
 				want[l].Add(want[l], v)
 			}
 		}
-		total, err := g.Total(run(t, g, keys, z, rng.Perm(n)[:threshold+rng.IntN(n-threshold+1)]))
-		must.Do(t, err)
+		total := must.Get(g.Total(run(t, g, keys, z, rng.Perm(n)[:threshold+rng.IntN(n-threshold+1)])))(t)
 		if fmt.Sprint(total) != fmt.Sprint(want) {
 			t.Errorf("%d of %d: %v, not %v", threshold, n, total, want)
 		}
@@ -125,8 +118,7 @@ func TestChanged(t *testing.T) {
 // A share is opened by whom it is for alone, as of whom it is from, in its session, unchanged.
 func TestSealed(t *testing.T) {
 	g, keys := members(t, 3, 2)
-	sealed, err := g.Split(keys[0], 0, vector(1, 2, 3))
-	must.Do(t, err)
+	sealed := must.Get(g.Split(keys[0], 0, vector(1, 2, 3)))(t)
 	opens := func(g *Group, k Key, by, from int, text []byte) bool {
 		_, err := g.Add(k, by, map[int][]byte{from: text})
 		return err == nil
@@ -201,8 +193,7 @@ func TestGroupCheck(t *testing.T) {
 		}
 	}
 	low := &Group{Keys: [][]byte{make([]byte, 32), good.Keys[1]}, Threshold: 2} // a point of low order
-	k, err := NewKey()
-	must.Do(t, err)
+	k := must.Get(NewKey())(t)
 	if _, err := low.Split(k, 1, vector(1)); err == nil {
 		t.Error("it seals for a key that has no secret")
 	}

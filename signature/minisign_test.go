@@ -16,10 +16,8 @@ import (
 //	minisign -G -W -p hospital.pub -s hospital.key && minisign -Sm release.json -s hospital.key
 func TestOfMinisign(t *testing.T) {
 	path := filepath.Join("testdata", "release.json")
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
-	key, err := ReadPublic(filepath.Join("testdata", "hospital.pub"))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
+	key := must.Get(ReadPublic(filepath.Join("testdata", "hospital.pub")))(t)
 	if s, _, err := Verify(path, text, key); err != nil || s != (Statement{Digest: digest(text)}) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -50,17 +48,14 @@ func TestByMinisign(t *testing.T) {
 		return err
 	}
 	must.Do(t, minisign("-G", "-W", "-p", "theirs.pub", "-s", "theirs.key"))
-	if _, err := NewKey("ours.key", "ours.pub"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(NewKey("ours.key", "ours.pub"))(t)
 	text := []byte("{\"n\": 1000}\n")
 	write := func(text []byte) {
 		must.Do(t, os.WriteFile("r.json", text, 0o600))
 	}
 	for _, by := range []string{"ours", "theirs"} {
 		write(text)
-		key, err := ReadKey(by + ".key")
-		must.Do(t, err)
+		key := must.Get(ReadKey(by + ".key"))(t)
 		must.Do(t, key.Sign("r.json", Statement{Program: "v1", Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}))
 		if err := minisign("-Vm", "r.json", "-p", by+".pub"); err != nil {
 			t.Errorf("minisign refuses what the key %s signed: %v", by, err)
@@ -72,8 +67,7 @@ func TestByMinisign(t *testing.T) {
 	}
 	write(text)
 	must.Do(t, minisign("-Sm", "r.json", "-s", "ours.key", "-t", "by hand"))
-	public, err := ReadPublic("ours.pub")
-	must.Do(t, err)
+	public := must.Get(ReadPublic("ours.pub"))(t)
 	if _, _, err := Verify("r.json", text, public); err != nil {
 		t.Errorf("what minisign signed: %v", err)
 	}

@@ -20,11 +20,8 @@ import (
 // (https://jedisct1.github.io/minisign/#signature-format), by the key in the public file.
 func TestFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "k")
-	if _, err := NewKey(path, path+".pub"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := ReadKey(path)
-	must.Do(t, err)
+	must.Get(NewKey(path, path+".pub"))(t)
+	key := must.Get(ReadKey(path))(t)
 	file := filepath.Join(t.TempDir(), "r.json")
 	text := []byte("{\"n\": 1000}\n")
 	must.Do(t, os.WriteFile(file, text, 0o600))
@@ -32,15 +29,11 @@ func TestFormat(t *testing.T) {
 	must.Do(t, key.Sign(file, said))
 	decoded := func(path string, line int) []byte {
 		t.Helper()
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
-		bytes, err := base64.StdEncoding.DecodeString(strings.Split(string(text), "\n")[line])
-		must.Do(t, err)
-		return bytes
+		text := must.Get(os.ReadFile(path))(t)
+		return must.Get(base64.StdEncoding.DecodeString(strings.Split(string(text), "\n")[line]))(t)
 	}
 	public, signature, global := decoded(path+".pub", 1), decoded(file+Suffix, 1), decoded(file+Suffix, 3)
-	all, err := os.ReadFile(file + Suffix)
-	must.Do(t, err)
+	all := must.Get(os.ReadFile(file + Suffix))(t)
 	comment, _ := strings.CutPrefix(strings.Split(string(all), "\n")[2], "trusted comment: ")
 	hash := blake2b.Sum512(text)
 	by := ed25519.PublicKey(public[10:])
@@ -48,8 +41,7 @@ func TestFormat(t *testing.T) {
 		!ed25519.Verify(by, append(signature[10:], comment...), global) {
 		t.Errorf("another format:\n%s", all)
 	}
-	trusted, err := ReadPublic(path + ".pub")
-	must.Do(t, err)
+	trusted := must.Get(ReadPublic(path + ".pub"))(t)
 	got, _, err := Verify(file, text, trusted)
 	if said.Digest, said.Program = digest(text), "v1_with_blanks"; err != nil || got != said {
 		t.Errorf("%+v, %v", got, err)

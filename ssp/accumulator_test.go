@@ -239,8 +239,7 @@ func BenchmarkAddRows(b *testing.B) {
 			row[j], f.Centre[j] = 10, 0
 		}
 		f.Radius = math.Sqrt(float64(m) + 2*math.Sqrt(2*float64(m)))
-		ball, err := NewBall(RoundFrame(f), m)
-		must.Do(b, err)
+		ball := must.Get(NewBall(RoundFrame(f), m))(b)
 		for name, sink := range map[string]func([]float64) error{
 			"box": NewAccumulator(m).AddRows, "ball": ball.NewAccumulator().AddRows, "radii": ball.Radii().AddRows,
 		} {

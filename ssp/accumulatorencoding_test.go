@@ -13,9 +13,7 @@ import (
 
 func encoded(t testing.TB, a *Accumulator) []byte {
 	t.Helper()
-	data, err := a.MarshalBinary()
-	must.Do(t, err)
-	return data
+	return must.Get(a.MarshalBinary())(t)
 }
 
 // Rows that were summed elsewhere, encoded and merged, are the rows summed here.

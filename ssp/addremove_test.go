@@ -45,8 +45,7 @@ func TestNoiseOnCount(t *testing.T) {
 		pr := release.Privacy{Epsilon: 0.1, Delta: c.delta, Neighbours: release.AddRemove}
 		sum, scale := 0.0, 0.0
 		for range n {
-			r, err := Publish(context.Background(), s, testDesign(2), pr, kind, Exact, e)
-			must.Do(t, err)
+			r := must.Get(Publish(context.Background(), s, testDesign(2), pr, kind, Exact, e))(t)
 			sum += math.Abs(float64(r.N - 1000))
 			scale = r.NNoise
 		}

@@ -47,8 +47,7 @@ func countAtLeast(t *testing.T, s *Statistics, limit []float64, epsilon float64,
 	d := testDesign(2)
 next:
 	for range releases {
-		r, err := Publish(t.Context(), s, d, pure(epsilon), release.Laplace, Exact, e)
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, d, pure(epsilon), release.Laplace, Exact, e))(t)
 		for i, z := range r.Statistics.Vector() {
 			if z < limit[i] {
 				continue next

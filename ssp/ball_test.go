@@ -95,9 +95,7 @@ func frameRows(rng *rand.Rand, n int, f *release.Frame) [][]float64 {
 
 func mustBall(t testing.TB, f *release.Frame, m int) *Ball {
 	t.Helper()
-	b, err := NewBall(f, m)
-	must.Do(t, err)
-	return b
+	return must.Get(NewBall(f, m))(t)
 }
 
 // place is u = W(v − c) of a row rounded to the lattice, in rational numbers.

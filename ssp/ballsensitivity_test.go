@@ -126,8 +126,7 @@ func checkNeighbours(t *testing.T, rng *rand.Rand, b Budget, f *release.Frame) f
 	s := ball.NewAccumulator()
 	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m), nil}
 	worst := find.climb(rng, 12)
-	noise, err := b.Noise(m, f, 0.5)
-	must.Do(t, err)
+	noise := must.Get(b.Noise(m, f, 0.5))(t)
 	others := frameRows(rng, 2, f)
 	got := new(big.Rat).Quo(sumsApart(t, ball, f, others, worst, find.pair), square(noise.Sensitivity))
 	if got.Cmp(big.NewRat(1, 1)) > 0 {

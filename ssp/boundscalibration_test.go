@@ -24,8 +24,7 @@ func TestCalibrateBounds(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		for _, columns := range []int{1, 2, 7, 1000} {
 			for _, epsilon := range []float64{1e-12, 0.003, 0.1, 1, 33, 1e12} {
-				c, err := CalibrateBounds(columns, epsilon, nb)
-				must.Do(t, err)
+				c := must.Get(CalibrateBounds(columns, epsilon, nb))(t)
 				if back := new(big.Rat).Mul(c.Scale, number.Decimal(epsilon)); back.Cmp(BoundsSensitivity(columns, nb)) != 0 {
 					t.Errorf("%d columns, ε = %v: scale·ε = %s", columns, epsilon, back)
 				}
@@ -79,11 +78,8 @@ func TestAfterBounds(t *testing.T) {
 		if i%20 != 0 {
 			continue
 		}
-		r, err := Publish(t.Context(), s, testDesign(2), rest, release.Laplace, Exact, seeded(1))
-		must.Do(t, err)
-		if _, err := r.WithBounds(release.Bounds{Method: release.AutoBounds, Epsilon: part}, total); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Publish(t.Context(), s, testDesign(2), rest, release.Laplace, Exact, seeded(1)))(t)
+		must.Get(r.WithBounds(release.Bounds{Method: release.AutoBounds, Epsilon: part}, total))(t)
 		if _, err := r.WithBounds(release.Bounds{Method: release.AutoBounds, Epsilon: part}, total*(1-1e-9)); err == nil {
 			t.Fatalf("the parts of %v pass for less", total)
 		}
@@ -120,16 +116,14 @@ func TestAuditBoundsSeesFaults(t *testing.T) {
 }
 
 func auditBounds(t *testing.T, claimed, used float64) (lower, estimate float64) {
-	c, err := CalibrateBounds(1, used, release.ReplaceOne)
-	must.Do(t, err)
+	c := must.Get(CalibrateBounds(1, used, release.ReplaceOne))(t)
 	count := func(positive, negative int64, e *mechanisms.Entropy) (hits float64) {
 		h := NewMagnitudes(1)
 		for i := range positive + negative {
 			must.Do(t, h.Add([]float64{map[bool]float64{true: 3, false: -3}[i < positive]}))
 		}
 		for range 2000 {
-			b, err := h.Bounds([]string{"x"}, used, release.ReplaceOne, e)
-			must.Do(t, err)
+			b := must.Get(h.Bounds([]string{"x"}, used, release.ReplaceOne, e))(t)
 			if b[0].Upper == 4 && b[0].Lower == 0 {
 				hits++
 			}
@@ -202,8 +196,7 @@ type coverageLine struct {
 
 func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) (lines []coverageLine) {
 	t.Helper()
-	good, err := CalibrateBounds(1, 0.1, release.ReplaceOne)
-	must.Do(t, err)
+	good := must.Get(CalibrateBounds(1, 0.1, release.ReplaceOne))(t)
 	allowed := 0
 	for (distuv.Binomial{N: float64(trials), P: 2 * boundsFailure}).Survival(float64(allowed)) > 5e-7 {
 		allowed++
@@ -221,8 +214,7 @@ func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) (lines [
 				c := good
 				c.Scale = new(big.Rat).Set(good.Scale)
 				fault(&c)
-				z, err := h.noisy(c, mechanisms.Simulated(rng))
-				must.Do(t, err)
+				z := must.Get(h.noisy(c, mechanisms.Simulated(rng)))(t)
 				lower, upper := between(z, big.NewInt(c.Threshold))
 				tooWide, tooNarrow := promises(h, good.Found, lower, upper)
 				if tooWide {

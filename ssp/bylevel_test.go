@@ -18,10 +18,9 @@ import (
 // leveledRows are what a pass makes of rows of three levels.
 func leveledRows(t *testing.T, f *release.Frame, rows ...[]float64) []*BallAccumulator {
 	t.Helper()
-	all, err := Pass{Columns: len(f.Centre), Dummies: 2, Frame: f}.Gather(1, func(sinks ...func([]float64) error) error {
+	all := must.Get(Pass{Columns: len(f.Centre), Dummies: 2, Frame: f}.Gather(1, func(sinks ...func([]float64) error) error {
 		return sinks[0](slices.Concat(rows...))
-	})
-	must.Do(t, err)
+	}))(t)
 	parts, _ := Parts[*BallAccumulator](all)
 	return parts
 }
@@ -183,8 +182,7 @@ func correlation(x, y []float64) float64 {
 
 // TestLeveledRefuses: a row that is in no level is refused, and nothing prints.
 func TestLeveledRefuses(t *testing.T) {
-	empty, err := Pass{Columns: 1, Dummies: 2, Frame: boxFrame(1), Radii: true}.Empty()
-	must.Do(t, err)
+	empty := must.Get(Pass{Columns: 1, Dummies: 2, Frame: boxFrame(1), Radii: true}.Empty())(t)
 	for says, row := range map[string][]float64{"no level": {0, -1, 0}, "in several": {1, 1, 0}, "behind 2 columns": {-1, 1, 3}} {
 		if err := empty().AddRows(row); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", row, err)

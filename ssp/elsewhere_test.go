@@ -83,8 +83,7 @@ func TestStatisticsOfRefuses(t *testing.T) {
 // its sign and magnitude.
 func TestFromVector(t *testing.T) {
 	v := []float64{0, -1, 0.1, -0.1, 1e9 + 0.3, -1e10, math.Ldexp(1, -41), math.Ldexp(3, -41), -math.Ldexp(1, -40)}
-	s, err := FromVector(3, 12345, v)
-	must.Do(t, err)
+	s := must.Get(FromVector(3, 12345, v))(t)
 	if s.N != 12345 || s.Dim() != 3 {
 		t.Errorf("n = %d, m = %d", s.N, s.Dim())
 	}

@@ -25,8 +25,7 @@ func TestPublishGaussian(t *testing.T) {
 	for m := 2; m <= 6; m++ {
 		s := testStatistics(t, randomRows(rng, 50, m)...)
 		z := s.BigInts()
-		r, err := Publish(t.Context(), s, testDesign(m), approximate(0.5, 1e-6), release.Gaussian, Exact, seeded(3))
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, testDesign(m), approximate(0.5, 1e-6), release.Gaussian, Exact, seeded(3)))(t)
 		if !equalInts(s.BigInts(), z) {
 			t.Error("Publish changed the statistics")
 		}
@@ -34,8 +33,7 @@ func TestPublishGaussian(t *testing.T) {
 			t.Errorf("m = %d: the release says %+v", m, r)
 		}
 		sigma := number.Exactly(r.Noise.Scale)
-		noise, err := mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1)))
-		must.Do(t, err)
+		noise := must.Get(mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1))))(t)
 		noise.AddNoise(z, seeded(3))
 		for i, got := range r.Statistics.Vector() {
 			if want, _ := new(big.Rat).SetFrac(z[i], big.NewInt(1<<40)).Float64(); got != want {
@@ -55,11 +53,9 @@ func TestGaussianCalibrationIsItsOwn(t *testing.T) {
 	other := approximate(1, 1e-6)
 	other.Neighbours = release.AddRemove
 	for _, a := range []asked{{3, approximate(1, 1e-6)}, {3, approximate(2, 1e-6)}, {3, approximate(1, 1e-7)}, {4, approximate(1, 1e-6)}, {3, other}} {
-		first, err := Calibrate(a.m, a.p, release.Gaussian, Exact)
-		must.Do(t, err)
+		first := must.Get(Calibrate(a.m, a.p, release.Gaussian, Exact))(t)
 		for range 2 {
-			n, err := Calibrate(3, approximate(1, 1e-6), release.Gaussian, Exact)
-			must.Do(t, err)
+			n := must.Get(Calibrate(3, approximate(1, 1e-6), release.Gaussian, Exact))(t)
 			sigma, err := accounting.Sigma(1, 1e-6, rootUp(sensitivityL2Squared(3, release.ReplaceOne)))
 			if err != nil || n.Scale != sigma {
 				t.Errorf("after %+v: σ = %v, want %v (%v)", a, n.Scale, sigma, err)
@@ -78,8 +74,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 	for i := range 200 {
 		m := 2 + i%9
 		epsilon, delta := math.Pow(10, 6*rng.Float64()-4), math.Pow(10, -15*rng.Float64())
-		n, err := Calibrate(m, approximate(epsilon, delta), release.Gaussian, Exact)
-		must.Do(t, err)
+		n := must.Get(Calibrate(m, approximate(epsilon, delta), release.Gaussian, Exact))(t)
 		square := sensitivityL2Squared(m, release.ReplaceOne)
 		covers := func(x float64) bool { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)).Cmp(square) >= 0 }
 		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
@@ -104,10 +99,8 @@ func TestRoundDown(t *testing.T) {
 func TestChoose(t *testing.T) {
 	for m := 2; m <= 12; m++ {
 		for _, delta := range []float64{1e-9, 1e-6, 1e-2} {
-			laplace, err := Calibrate(m, pure(1), release.Laplace, Exact)
-			must.Do(t, err)
-			gaussian, err := Calibrate(m, approximate(1, delta), release.Gaussian, Exact)
-			must.Do(t, err)
+			laplace := must.Get(Calibrate(m, pure(1), release.Laplace, Exact))(t)
+			gaussian := must.Get(Calibrate(m, approximate(1, delta), release.Gaussian, Exact))(t)
 			want, ratio := release.Gaussian, math.Sqrt2*laplace.Scale/gaussian.Scale
 			if ratio < 1 {
 				want, ratio = release.Laplace, 1/ratio
@@ -123,8 +116,7 @@ func TestChoose(t *testing.T) {
 	}
 	for m, want := range map[int]release.Kind{2: release.Laplace, 12: release.Gaussian} {
 		s := testStatistics(t, make([]float64, m))
-		r, err := Publish(t.Context(), s, testDesign(m), approximate(1, 1e-6), Auto, Exact, seeded(4))
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, testDesign(m), approximate(1, 1e-6), Auto, Exact, seeded(4)))(t)
 		if r.Noise.Kind != want || (r.Privacy.Delta == 0) != (want == release.Laplace) {
 			t.Errorf("m = %d: %s noise, delta %v", m, r.Noise.Kind, r.Privacy.Delta)
 		}
@@ -138,13 +130,11 @@ func TestChoose(t *testing.T) {
 func TestAuditGaussian(t *testing.T) {
 	const epsilon, delta = 1, 0.05
 	n := testsize.Of(8000, 20_000)
-	stated, err := Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact)
-	must.Do(t, err)
+	stated := must.Get(Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact))(t)
 	estimate := func(scale float64) (value, tolerance float64) {
 		drawn := stated
 		drawn.Scale *= scale
-		noise, err := mechanism(drawn, 2*LatticeBits)
-		must.Do(t, err)
+		noise := must.Get(mechanism(drawn, 2*LatticeBits))(t)
 		sd := math.Sqrt2 * drawn.Scale // of u, whose means are ±2
 		c := epsilon * sd * sd / 4
 		count := func(x float64, seed uint64) (hits float64) {

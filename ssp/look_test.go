@@ -25,9 +25,7 @@ var budgets = []release.Privacy{
 
 func mustBudget(t testing.TB, pr release.Privacy) Budget {
 	t.Helper()
-	b, err := NewBudget(pr)
-	must.Do(t, err)
-	return b
+	return must.Get(NewBudget(pr))(t)
 }
 
 // What looks and counts of radii take, by the scales that they state and in rational
@@ -38,8 +36,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 	for _, pr := range budgets {
 		b, whole := mustBudget(t, pr), number.Decimal(pr.Epsilon)
 		if pr.Delta > 0 {
-			s, err := accounting.Sigma(pr.Epsilon, pr.Delta, 1)
-			must.Do(t, err)
+			s := must.Get(accounting.Sigma(pr.Epsilon, pr.Delta, 1))(t)
 			whole = new(big.Rat).Inv(square(s))
 		}
 		takes := func(delta *big.Rat, scale float64) *big.Rat { // delta is squared for Gaussian noise
@@ -54,8 +51,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 				f := boxFrame(3)
 				f.Radius, f.Weight = math.Exp2(8*rng.Float64()-4), math.Exp2(8*rng.Float64()-4)
 				share := left * rng.Float64()
-				n, err := b.Noise(3, f, share)
-				must.Do(t, err)
+				n := must.Get(b.Noise(3, f, share))(t)
 				checkScales(t, n, f)
 				delta := new(big.Rat).Add(square(f.Weight), square(f.Radius))
 				if pr.Neighbours == release.ReplaceOne && n.Sensitivity < math.Sqrt2*ratToFloat(delta)*(1-1e-15) {
@@ -73,8 +69,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 				}
 				taken.Add(taken, takes(delta, n.Scale))
 				if b.countsApart() {
-					count, err := b.scale(big.NewRat(1, 1), share, ofCount)
-					must.Do(t, err)
+					count := must.Get(b.scale(big.NewRat(1, 1), share, ofCount))(t)
 					taken.Add(taken, takes(big.NewRat(1, 1), count))
 				}
 				shares.Add(shares, number.Exactly(share))
@@ -180,8 +175,7 @@ func TestLookIsSumsPlusNoise(t *testing.T) {
 			s := mustBall(t, f, 3).NewAccumulator()
 			must.Do(t, s.AddRows(slices.Concat(frameRows(rng, 20, f)...)))
 			before := s.integers()
-			look, err := b.PublishLook(s, f, 0.25, seeded(3))
-			must.Do(t, err)
+			look := must.Get(b.PublishLook(s, f, 0.25, seeded(3)))(t)
 			again, _ := b.PublishLook(s, f, 0.25, seeded(3))
 			noise, _ := b.Noise(3, f, 0.25)
 			if !reflect.DeepEqual(look, again) || !equalInts(before, s.integers()) {
@@ -254,8 +248,7 @@ func TestNoiseOfLooks(t *testing.T) {
 		}
 		x, norm := make([][]float64, k), make([]float64, looks)
 		for i := range looks {
-			look, err := b.PublishLook(s, f, share, e)
-			must.Do(t, err)
+			look := must.Get(b.PublishLook(s, f, share, e))(t)
 			values := append(look.Statistics.Vector(), float64(look.N))
 			counts += math.Abs(float64(look.N-s.N())) / looks
 			for j := range k {

@@ -155,8 +155,7 @@ func faultOfNoise(t *testing.T, factor float64) string {
 		x := math.Ldexp(1, minExponent+i%perSign)
 		must.Do(t, h.Add([]float64{x, -x, 1, math.NaN()}))
 	}
-	c, err := CalibrateBounds(columns, 0.1, release.ReplaceOne)
-	must.Do(t, err)
+	c := must.Get(CalibrateBounds(columns, 0.1, release.ReplaceOne))(t)
 	if c.Scale.Cmp(big.NewRat(80, 1)) != 0 {
 		t.Fatalf("scale %s, want 2·4/0.1", c.Scale)
 	}
@@ -165,8 +164,7 @@ func faultOfNoise(t *testing.T, factor float64) string {
 	noise := map[bool][]float64{} // by whether there are rows
 	agree, e := 0., seeded(23)
 	for range histograms {
-		z, err := h.noisy(c, e)
-		must.Do(t, err)
+		z := must.Get(h.noisy(c, e))(t)
 		before := 0.
 		for k, v := range z {
 			n := h.count[k/binsAColumn][k%binsAColumn]

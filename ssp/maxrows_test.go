@@ -55,8 +55,7 @@ func TestMaxRows(t *testing.T) {
 	for _, neighbours := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		// Noise of scale 6e-12 and less is below half a unit in the last place of 1e12.
 		privacy := release.Privacy{Epsilon: MaxEpsilon, Neighbours: neighbours}
-		r, err := Publish(t.Context(), s, d, privacy, release.Laplace, Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))))
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, d, privacy, release.Laplace, Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))))(t)
 		for i, v := range r.Statistics.Vector() {
 			if sign := float64(want[i].Sign()); r.N != MaxRows || v != sign*MaxRows {
 				t.Errorf("%s: sum %d of %d rows is %v", neighbours, i+1, r.N, v)

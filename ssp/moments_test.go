@@ -132,8 +132,7 @@ func TestPublishMoments(t *testing.T) {
 		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 			for kind, delta := range map[release.Kind]float64{release.Laplace: 0, release.Gaussian: 1e-6, Auto: 1e-6} {
 				pr := release.Privacy{Epsilon: 0.3, Delta: delta, Neighbours: nb}
-				r, err := PublishMoments(t.Context(), s, x, testDesign(p+1), pr, kind, seeded(3))
-				must.Do(t, err)
+				r := must.Get(PublishMoments(t.Context(), s, x, testDesign(p+1), pr, kind, seeded(3)))(t)
 				together := r.Noise.Kind == release.Gaussian || p < 3
 				if r.Moments.Together() != together || r.Moments.Noise.Lattice != momentLattice {
 					t.Errorf("p = %d, %s, %s: noise on moments %+v", p, nb, kind, r.Moments.Noise)
@@ -158,8 +157,7 @@ func noiseOnMoments(t *testing.T, r *release.Release, s *Statistics, z []*big.In
 		if step.scale == 0 {
 			continue
 		}
-		noise, err := mechanism(release.Noise{Kind: release.Laplace, Scale: step.scale}, step.digits)
-		must.Do(t, err)
+		noise := must.Get(mechanism(release.Noise{Kind: release.Laplace, Scale: step.scale}, step.digits))(t)
 		noise.AddNoise(step.z, e)
 	}
 	for i, got := range r.Moments.Sums {
@@ -177,8 +175,7 @@ func TestMomentsClaim(t *testing.T) {
 		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 			for kind, delta := range map[release.Kind]float64{release.Laplace: 0, release.Gaussian: 1e-6} {
 				pr := release.Privacy{Epsilon: 0.7, Delta: delta, Neighbours: nb}
-				r, err := PublishMoments(context.Background(), testStatistics(t, rows...), testMoments(t, rows...), testDesign(p+1), pr, kind, mechanisms.OS())
-				must.Do(t, err)
+				r := must.Get(PublishMoments(context.Background(), testStatistics(t, rows...), testMoments(t, rows...), testDesign(p+1), pr, kind, mechanisms.OS()))(t)
 				less := *r
 				x := *r.Moments
 				less.Moments = &x

@@ -53,8 +53,7 @@ func noiseOf(t *testing.T, kind release.Kind, privacy release.Privacy, releases 
 	noise := make([][]float64, len(exact))
 	e := seeded(17)
 	for range releases {
-		r, err := Publish(t.Context(), s, testDesign(4), privacy, kind, Exact, e)
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, testDesign(4), privacy, kind, Exact, e))(t)
 		for i, z := range r.Statistics.Vector() {
 			noise[i] = append(noise[i], (z-exact[i])/r.Noise.Scale)
 		}

@@ -26,18 +26,15 @@ func TestPassIsDivided(t *testing.T) {
 			m := m + pass.Dummies
 			part := func(rows []float64) []byte {
 				t.Helper()
-				s, err := pass.Gather(3, func(sinks ...func([]float64) error) error {
+				s := must.Get(pass.Gather(3, func(sinks ...func([]float64) error) error {
 					for some := range slices.Chunk(rows, 50*m) {
 						if err := sinks[rng.IntN(3)](some); err != nil {
 							return err
 						}
 					}
 					return nil
-				})
-				must.Do(t, err)
-				data, err := s.MarshalBinary()
-				must.Do(t, err)
-				return data
+				}))(t)
+				return must.Get(s.MarshalBinary())(t)
 			}
 			whole := part(rows)
 			at := m * rng.IntN(700)
@@ -49,8 +46,7 @@ func TestPassIsDivided(t *testing.T) {
 			if bytes.Equal(part(rows), whole) {
 				t.Errorf("%+v: other rows have the same bytes", pass)
 			}
-			empty, err := pass.Empty()
-			must.Do(t, err)
+			empty := must.Get(pass.Empty())(t)
 			for end := range whole {
 				if empty().UnmarshalBinary(whole[:end]) == nil {
 					t.Fatalf("%+v: %d bytes of %d are taken", pass, end, len(whole))

@@ -15,8 +15,7 @@ import (
 // perLevel are the sums within levels of rows of k dummies and q columns.
 func perLevel(t *testing.T, k, q int, rows ...[]float64) []*Statistics {
 	t.Helper()
-	all, err := Pass{Columns: q, Dummies: k}.Gather(1, func(sinks ...func([]float64) error) error { return sinks[0](slices.Concat(rows...)) })
-	must.Do(t, err)
+	all := must.Get(Pass{Columns: q, Dummies: k}.Gather(1, func(sinks ...func([]float64) error) error { return sinks[0](slices.Concat(rows...)) }))(t)
 	return PerLevel(all)
 }
 
@@ -64,8 +63,7 @@ func TestPerLevelSensitivity(t *testing.T) {
 // TestPublishPerLevel: sums of products follow as if rows had them, and with the noise that is stated.
 func TestPublishPerLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
-	d, err := levelDesign().Crossed("f")
-	must.Do(t, err)
+	d := must.Get(levelDesign().Crossed("f"))(t)
 	frame, all := d.Frame(), NewAccumulator(len(d.Columns()))
 	var rows [][]float64
 	for range 200 {
@@ -84,8 +82,7 @@ func TestPublishPerLevel(t *testing.T) {
 		squares := make([]float64, len(want))
 		var sd []float64
 		for range times {
-			r, err := PublishPerLevel(context.Background(), levels, d, "f", release.Privacy{Epsilon: 10, Neighbours: nb}, release.Laplace, mechanisms.Simulated(rng))
-			must.Do(t, err)
+			r := must.Get(PublishPerLevel(context.Background(), levels, d, "f", release.Privacy{Epsilon: 10, Neighbours: nb}, release.Laplace, mechanisms.Simulated(rng)))(t)
 			sd = r.ScaledSD()
 			for i, v := range r.Statistics.Vector() {
 				squares[i] += (v - want[i]) * (v - want[i]) / times

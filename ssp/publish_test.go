@@ -49,8 +49,7 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 		m, epsilon := 2+i/2, []float64{0.5, 1e-9}[i%2]
 		s := testStatistics(t, randomRows(rng, 50, m)...)
 		before := s.BigInts()
-		r, err := Publish(t.Context(), s, testDesign(m), pure(epsilon), release.Laplace, Exact, seeded(3))
-		must.Do(t, err)
+		r := must.Get(Publish(t.Context(), s, testDesign(m), pure(epsilon), release.Laplace, Exact, seeded(3)))(t)
 		must.Do(t, r.Validate())
 		if !equalInts(s.BigInts(), before) {
 			t.Error("Publish changed the statistics")
@@ -59,8 +58,7 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 			t.Errorf("m = %d: the release says %+v", m, r)
 		}
 		scale := new(big.Rat).SetFloat64(r.Noise.Scale)
-		noise, err := mechanisms.Laplace(scale.Mul(scale, big.NewRat(1<<40, 1)))
-		must.Do(t, err)
+		noise := must.Get(mechanisms.Laplace(scale.Mul(scale, big.NewRat(1<<40, 1))))(t)
 		noise.AddNoise(before, seeded(3))
 		for i, got := range r.Statistics.Vector() {
 			if want, _ := new(big.Rat).SetFrac(before[i], big.NewInt(1<<40)).Float64(); got != want {
@@ -72,13 +70,11 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 
 func TestPublishFromTheSystem(t *testing.T) {
 	s := testStatistics(t, []float64{0.5, 0.5})
-	r, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
-	must.Do(t, err)
+	r := must.Get(Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS()))(t)
 	if r.Simulated {
 		t.Error("noise of the operating system is called simulated")
 	}
-	again, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
-	must.Do(t, err)
+	again := must.Get(Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS()))(t)
 	if r.Statistics.SumY == again.Statistics.SumY { // probability 1e-13
 		t.Error("two releases with the same noise")
 	}
@@ -95,8 +91,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 	for i, epsilon := range epsilons {
 		m := 2 + i%9
 		for kind, delta := range map[Sensitivity]*big.Rat{Exact: sensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
-			c, err := Calibrate(m, pure(epsilon), release.Laplace, kind)
-			must.Do(t, err)
+			c := must.Get(Calibrate(m, pure(epsilon), release.Laplace, kind))(t)
 			if number.Exactly(c.Sensitivity).Cmp(delta) < 0 || number.Exactly(math.Nextafter(c.Sensitivity, 0)).Cmp(delta) >= 0 {
 				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.Sensitivity, delta)
 			}
@@ -182,8 +177,7 @@ func TestPublishHeedsContext(t *testing.T) {
 // The release owns what it says: the caller's design may change afterwards.
 func TestPublishCopiesDesign(t *testing.T) {
 	d := testDesign(2)
-	r, err := Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), release.Laplace, Exact, seeded(1))
-	must.Do(t, err)
+	r := must.Get(Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), release.Laplace, Exact, seeded(1)))(t)
 	d.Covariates[0].Upper = 1000
 	if r.Schema.Covariates[0].Upper != 1 {
 		t.Error("the release changed with the caller's design")
@@ -200,9 +194,7 @@ func BenchmarkPublish(b *testing.B) {
 		b.Run(string(c.noise), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Publish(b.Context(), s, d, c.privacy, c.noise, Exact, e); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Publish(b.Context(), s, d, c.privacy, c.noise, Exact, e))(b)
 			}
 		})
 	}

@@ -88,8 +88,7 @@ func smoothed(k, spread float64, uniforms int) float64 {
 // have the noise of one release.
 func TestSharesAddUp(t *testing.T) {
 	p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne}
-	one, err := Calibrate(2, p, release.Gaussian, Exact)
-	must.Do(t, err)
+	one := must.Get(Calibrate(2, p, release.Gaussian, Exact))(t)
 	const custodians, colluding = 5, 2
 	q, err := Shared{Columns: 2, Neighbours: p.Neighbours, Noise: one}.Split(custodians, custodians-colluding)
 	share := q.Noise
@@ -111,8 +110,7 @@ func TestSharesAddUp(t *testing.T) {
 			total[l] = new(big.Int)
 		}
 		for range custodians {
-			z, err := q.Share(empty, 0, e)
-			must.Do(t, err)
+			z := must.Get(q.Share(empty, 0, e))(t)
 			for l, v := range z {
 				total[l].Add(total[l], v)
 			}

@@ -91,8 +91,7 @@ func TestWide(t *testing.T) {
 // A file or stream that is cut off anywhere is refused, and so is one after another in one file.
 func TestArrowCut(t *testing.T) {
 	for _, name := range []string{"batches.arrow", "batches.arrows"} {
-		text, err := os.ReadFile("testdata/arrow/" + name)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile("testdata/arrow/" + name))(t)
 		path := filepath.Join(t.TempDir(), name)
 		read := func(text []byte) error {
 			must.Do(t, os.WriteFile(path, text, 0o600))
@@ -114,8 +113,7 @@ func TestArrowDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	tries := testsize.Of(40, 1000)
 	for _, name := range elsewhere(t, ArrowFormat) {
-		text, err := os.ReadFile(name)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(name))(t)
 		path := filepath.Join(t.TempDir(), filepath.Base(name))
 		for range tries {
 			var edits []byte
@@ -131,8 +129,7 @@ func TestArrowDamaged(t *testing.T) {
 func FuzzArrow(f *testing.F) {
 	var files [][]byte
 	for i, path := range elsewhere(f, ArrowFormat) {
-		text, err := os.ReadFile(path)
-		must.Do(f, err)
+		text := must.Get(os.ReadFile(path))(f)
 		files = append(files, text)
 		f.Add(byte(i), []byte{0, 40, 255}, len(text))
 	}

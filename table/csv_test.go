@@ -53,8 +53,7 @@ func TestCSV(t *testing.T) {
 		"other columns":    "y,name,\"x\",\n0.5,\"a,\"\"b\n\",0,\n-1,NA,5,\n1,,10,3\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := collect(iotest.OneByteReader(strings.NewReader(text)), design())
-			must.Do(t, err)
+			got := must.Get(collect(iotest.OneByteReader(strings.NewReader(text)), design()))(t)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
@@ -306,15 +305,11 @@ func TestShippedData(t *testing.T) {
 		name, formula string
 		rows          int
 	}{{"pums", "income ~ .", 1000}, {"pums", "income ~ educ", 1000}, {"cirrhosis", "", 46}} {
-		s, err := os.Open("../testdata/" + c.name + ".schema.json")
-		must.Do(t, err)
+		s := must.Get(os.Open("../testdata/" + c.name + ".schema.json"))(t)
 		defer s.Close()
-		columns, err := schema.ReadSchema(s, c.name)
-		must.Do(t, err)
-		d, err := columns.Design(c.formula)
-		must.Do(t, err)
-		data, err := os.Open("../testdata/" + c.name + ".csv")
-		must.Do(t, err)
+		columns := must.Get(schema.ReadSchema(s, c.name))(t)
+		d := must.Get(columns.Design(c.formula))(t)
+		data := must.Get(os.Open("../testdata/" + c.name + ".csv"))(t)
 		defer data.Close()
 		got, err := collect(data, d)
 		if err != nil || len(got) != c.rows {

@@ -30,8 +30,7 @@ func asFile(t *testing.T, name, text string, form Form) ([][]float64, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-	s, err := Find(path)
-	must.Do(t, err)
+	s := must.Get(Find(path))(t)
 	s.Form = form
 	if _, err := s.Header("x"); err != nil {
 		return nil, err
@@ -138,8 +137,7 @@ func FuzzJSONLines(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := (Options{}).scaled(&schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Covariates: []schema.Column{{Name: "x", Upper: 1}}, Intercept: true})
-		must.Do(t, err)
+		w := must.Get((Options{}).scaled(&schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Covariates: []schema.Column{{Name: "x", Upper: 1}}, Intercept: true}))(t)
 		rows, err := openJSON(strings.NewReader(text), "r", w)
 		if err != nil {
 			return

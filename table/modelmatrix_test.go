@@ -20,8 +20,7 @@ const colours = `{"fields":[
 
 func coloursDesign(t *testing.T, formula string) *schema.Design {
 	t.Helper()
-	s, err := schema.ReadSchema(strings.NewReader(colours), "colours")
-	must.Do(t, err)
+	s := must.Get(schema.ReadSchema(strings.NewReader(colours), "colours"))(t)
 	d, err := s.Design(formula)
 	if err != nil {
 		t.Fatalf("%s: %v", formula, err)
@@ -31,10 +30,8 @@ func coloursDesign(t *testing.T, formula string) *schema.Design {
 
 // Names, order and values of the columns are those of R's model.matrix.
 func TestModelMatrix(t *testing.T) {
-	want, err := os.ReadFile("testdata/modelmatrix.txt")
-	must.Do(t, err)
-	data, err := os.ReadFile("testdata/modelmatrix.csv")
-	must.Do(t, err)
+	want := must.Get(os.ReadFile("testdata/modelmatrix.txt"))(t)
+	data := must.Get(os.ReadFile("testdata/modelmatrix.csv"))(t)
 	source, _, _ := strings.Cut(string(want), "\n")
 	got := source + "\n"
 	formulas := 0

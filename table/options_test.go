@@ -18,15 +18,12 @@ import (
 // mixed has x in 0:10, the factor f with levels a, b, c, the boolean b and y in -1:3.
 func mixed(t testing.TB, formula string) *schema.Design {
 	t.Helper()
-	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[
+	s := must.Get(schema.ReadSchema(strings.NewReader(`{"fields":[
 		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
 		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
 		{"name":"b","type":"boolean"},
-		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "mixed")
-	must.Do(t, err)
-	d, err := s.Design(formula)
-	must.Do(t, err)
-	return d
+		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "mixed"))(t)
+	return must.Get(s.Design(formula))(t)
 }
 
 func (o Options) collect(text string, d *schema.Design) (rows [][]float64, err error) {
@@ -104,11 +101,9 @@ func TestOptionsRefuse(t *testing.T) {
 
 // A level "NA", as Namibia's, is a level where another text means missing.
 func TestLevelNA(t *testing.T) {
-	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"land","type":"string","constraints":{"enum":["ZA","NA"]}},
-		{"name":"y","constraints":{"minimum":-1,"maximum":1}}]}`), "land")
-	must.Do(t, err)
-	d, err := s.Design("")
-	must.Do(t, err)
+	s := must.Get(schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"land","type":"string","constraints":{"enum":["ZA","NA"]}},
+		{"name":"y","constraints":{"minimum":-1,"maximum":1}}]}`), "land"))(t)
+	d := must.Get(s.Design(""))(t)
 	if _, err := (Options{}).collect("land,y\nNA,1\n", d); err == nil || !strings.Contains(err.Error(), `"NA" is a level`) {
 		t.Errorf("error %v", err)
 	}
@@ -188,8 +183,7 @@ func TestEmpty(t *testing.T) {
 		o := Options{Empty: c.empty}
 		path := filepath.Join(t.TempDir(), "data.csv")
 		must.Do(t, os.WriteFile(path, []byte(c.text), 0o600))
-		source, err := Find(path)
-		must.Do(t, err)
+		source := must.Get(Find(path))(t)
 		sink := func(rows []float64) error { t.Errorf("%q: rows %v", c.text, rows); return nil }
 		for way, read := range map[string]func() error{
 			"CSV": func() (err error) {
@@ -225,8 +219,7 @@ func TestEmpty(t *testing.T) {
 
 // Numbers with zeros after the point are truth values, as those of a column that once had missing cells.
 func TestTruthAsNumbers(t *testing.T) {
-	want, err := Options{}.collect("x,f,b,y\n1,a,1,1\n1,a,0,1\n", mixed(t, ""))
-	must.Do(t, err)
+	want := must.Get(Options{}.collect("x,f,b,y\n1,a,1,1\n1,a,0,1\n", mixed(t, "")))(t)
 	got, err := Options{}.collect("x,f,b,y\n1,a,1.0,1\n1,a,0.00,1\n", mixed(t, ""))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)

@@ -109,9 +109,7 @@ func agree(t *testing.T, text string, w wanted, size int) {
 // wants is what the rows of mixed hold, in scaled units.
 func wants(t testing.TB, missing Missing, na ...string) wanted {
 	t.Helper()
-	w, err := Options{Missing: missing, NA: na}.scaled(mixed(t, ""))
-	must.Do(t, err)
-	return w
+	return must.Get(Options{Missing: missing, NA: na}.scaled(mixed(t, "")))(t)
 }
 
 // The borders of blocks are everywhere.

@@ -66,12 +66,9 @@ func people(rng *rand.Rand, n int, missing bool) (list []person, text string) {
 func writeParquet[T any](t testing.TB, rows []T, options ...parquet.WriterOption) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.parquet")
-	f, err := os.Create(path)
-	must.Do(t, err)
+	f := must.Get(os.Create(path))(t)
 	w := parquet.NewGenericWriter[T](f, options...)
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(rows))(t)
 	must.Do(t, w.Close())
 	must.Do(t, f.Close())
 	return path
@@ -79,8 +76,7 @@ func writeParquet[T any](t testing.TB, rows []T, options ...parquet.WriterOption
 
 func rowsOf(o Options, path, formula string, t testing.TB) (rows [][]float64, err error) {
 	t.Helper()
-	s, err := Find(path)
-	must.Do(t, err)
+	s := must.Get(Find(path))(t)
 	for row, err := range o.Rows(s, mixed(t, formula)) {
 		if err != nil {
 			return rows, err
@@ -99,10 +95,7 @@ func TestParquet(t *testing.T) {
 		missing bool
 	}{{Options{}, false}, {Options{Missing: Midpoint}, true}, {Options{Missing: Drop}, true}, {Options{Missing: Drop, NA: []string{"3", "a"}[:1]}, true}} {
 		list, text := people(rng, 1500, c.missing)
-		want, wantErr := c.options.collect(text, mixed(t, ""))
-		if wantErr != nil {
-			t.Fatal(wantErr)
-		}
+		want := must.Get(c.options.collect(text, mixed(t, "")))(t)
 		for _, options := range [][]parquet.WriterOption{
 			{}, {parquet.PageBufferSize(300), parquet.MaxRowsPerRowGroup(400)}, {parquet.DataPageVersion(1), parquet.Compression(&parquet.Snappy)},
 		} {
@@ -139,14 +132,12 @@ func TestParquetKinds(t *testing.T) {
 // readKinds reads files of two rows: x is 5 and 0, f and b are 1 and 0, y is −1 and 2.
 func readKinds(t *testing.T, paths ...string) {
 	t.Helper()
-	columns, err := schema.ReadSchema(strings.NewReader(`{"fields":[
+	columns := must.Get(schema.ReadSchema(strings.NewReader(`{"fields":[
 		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
 		{"name":"f","type":"string","constraints":{"enum":["0","1"]}},
 		{"name":"b","type":"boolean"},
-		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "kinds")
-	must.Do(t, err)
-	d, err := columns.Design("")
-	must.Do(t, err)
+		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "kinds"))(t)
+	d := must.Get(columns.Design(""))(t)
 	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
 	for _, path := range paths {
 		var got [][]float64
@@ -221,8 +212,7 @@ func TestElsewhere(t *testing.T) {
 		text.WriteString(strings.Join(cells, ",") + "\n")
 	}
 	o := Options{Missing: Midpoint}
-	want, err := o.collect(text.String(), mixed(t, ""))
-	must.Do(t, err)
+	want := must.Get(o.collect(text.String(), mixed(t, "")))(t)
 	for _, path := range append(elsewhere(t, ParquetFormat), elsewhere(t, ArrowFormat)...) {
 		if got, err := rowsOf(o, path, "", t); err != nil || !sameRows(got, want) {
 			t.Errorf("%s: %d rows and %v, want %d", path, len(got), err, len(want))
@@ -239,15 +229,13 @@ func TestElsewhere(t *testing.T) {
 // claim writes a file anew with another footer.
 func claim(t *testing.T, path string, change func(*format.FileMetaData)) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	end := len(text) - 8
 	start := end - int(binary.LittleEndian.Uint32(text[end:]))
 	var m format.FileMetaData
 	must.Do(t, thrift.Unmarshal(&thrift.CompactProtocol{}, text[start:end], &m))
 	change(&m)
-	footer, err := thrift.Marshal(&thrift.CompactProtocol{}, m)
-	must.Do(t, err)
+	footer := must.Get(thrift.Marshal(&thrift.CompactProtocol{}, m))(t)
 	text = append(append(text[:start], footer...), "\x00\x00\x00\x00PAR1"...)
 	binary.LittleEndian.PutUint32(text[len(text)-8:], uint32(len(footer)))
 	path = filepath.Join(t.TempDir(), "data.parquet")
@@ -309,8 +297,7 @@ func survives(t *testing.T, path string, text []byte) {
 // Files put together in one have the rows of the last one's footer alone.
 func TestParquetJoined(t *testing.T) {
 	for _, name := range elsewhere(t, ParquetFormat) {
-		text, err := os.ReadFile(name)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(name))(t)
 		path := filepath.Join(t.TempDir(), "joined.parquet")
 		must.Do(t, os.WriteFile(path, slices.Concat(text, text), 0o600))
 		if _, err := rowsOf(Options{Missing: Midpoint}, path, "", t); err == nil || !strings.Contains(err.Error(), "several files put together") {
@@ -326,8 +313,7 @@ func TestParquetDamaged(t *testing.T) {
 		tries = 100
 	}
 	for _, name := range elsewhere(t, ParquetFormat) {
-		text, err := os.ReadFile(name)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(name))(t)
 		for range tries {
 			var edits []byte
 			for range 1 + rng.IntN(3) {
@@ -347,8 +333,7 @@ func FuzzParquet(f *testing.F) {
 		writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8)),
 		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw)),
 	) {
-		text, err := os.ReadFile(path)
-		must.Do(f, err)
+		text := must.Get(os.ReadFile(path))(f)
 		files = append(files, text)
 		f.Add(byte(i), []byte{0, 40, 255}, len(text))
 	}
@@ -366,9 +351,7 @@ func FuzzParquet(f *testing.F) {
 func crafted(t *testing.T, columns int, n int64) string {
 	t.Helper()
 	marshal := func(v any) []byte {
-		text, err := thrift.Marshal(&thrift.CompactProtocol{}, v)
-		must.Do(t, err)
-		return text
+		return must.Get(thrift.Marshal(&thrift.CompactProtocol{}, v))(t)
 	}
 	run := append(binary.AppendUvarint(nil, uint64(n)<<1), 0)
 	body := append(binary.LittleEndian.AppendUint32(nil, uint32(len(run))), run...)

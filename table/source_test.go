@@ -24,29 +24,22 @@ import (
 // write makes a file, packed as its name says.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	f, err := os.Create(path)
-	must.Do(t, err)
+	f := must.Get(os.Create(path))(t)
 	var out io.WriteCloser = f
 	switch filepath.Ext(path) {
 	case ".gz":
 		out = gzip.NewWriter(f)
 	case ".zst":
-		if out, err = zstd.NewWriter(f); err != nil {
-			t.Fatal(err)
-		}
+		out = must.Get(zstd.NewWriter(f))(t)
 	}
-	if _, err := io.WriteString(out, text); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(out, text))(t)
 	must.Do(t, errors.Join(out.Close()))
 	return path
 }
 
 func find1(t testing.TB, name string) *Source {
 	t.Helper()
-	s, err := Find(name)
-	must.Do(t, err)
-	return s
+	return must.Get(Find(name))(t)
 }
 
 // all reads the rows of a source, one after another.
@@ -133,8 +126,7 @@ func TestCutOff(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a.csv.gz", "a.csv.zst"} {
 		path := write(t, filepath.Join(folder, name), "x,y\n"+strings.Repeat("1,1\n", 1000))
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		must.Do(t, os.WriteFile(path, text[:len(text)-6], 0o600))
 		if _, err := all(find1(t, path)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)
@@ -148,8 +140,7 @@ func TestStdin(t *testing.T) {
 	defer func() { os.Stdin = stdin }()
 	for _, name := range []string{"a.csv", "a.csv.gz"} {
 		path := write(t, filepath.Join(t.TempDir(), name), parts[0])
-		f, err := os.Open(path)
-		must.Do(t, err)
+		f := must.Get(os.Open(path))(t)
 		defer f.Close()
 		os.Stdin = f
 		s := find1(t, Stdin)

@@ -18,8 +18,7 @@ func steps(b *testing.B, m *Model, o Options) {
 	if o.Clip > 0 {
 		o.Privacy = &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 2, Entropy: mechanisms.OS()}
 	}
-	a, err := newAscent(m, o)
-	must.Do(b, err)
+	a := must.Get(newAscent(m, o))(b)
 	const stretch = 20 // steps
 	least := math.Inf(1)
 	b.ReportAllocs()

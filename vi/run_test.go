@@ -71,8 +71,7 @@ func TestGuidesOfConjugateModel(t *testing.T) {
 	var inverse mat.Dense
 	must.Do(t, inverse.Inverse(covariance))
 	for _, full := range []bool{false, true} {
-		fit, err := Run(context.Background(), k.model(), Options{Rate: 1, Steps: 8000, LearningRate: 0.01, Full: full, Average: 0.5, Seed: 12})
-		must.Do(t, err)
+		fit := must.Get(Run(context.Background(), k.model(), Options{Rate: 1, Steps: 8000, LearningRate: 0.01, Full: full, Average: 0.5, Seed: 12}))(t)
 		m, sd := fit.Moments()
 		for j := range mean {
 			want := 1 / math.Sqrt(inverse.At(j, j))
@@ -119,8 +118,7 @@ func TestLogisticSettles(t *testing.T) {
 		floats.Add(mode, step.RawVector().Data)
 	}
 	for _, rate := range []float64{0.02, 1e-3} {
-		fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 600, LearningRate: rate, Average: 0.5, Seed: 22})
-		must.Do(t, err)
+		fit := must.Get(Run(context.Background(), m, Options{Rate: 1, Steps: 600, LearningRate: rate, Average: 0.5, Seed: 22}))(t)
 		mean, sd := fit.Moments()
 		for j := range mode {
 			if settled := math.Abs(mean[j]-mode[j]) < 0.2*sd[j]; settled != (rate == 0.02) {
@@ -173,8 +171,7 @@ func TestBudget(t *testing.T) {
 		o := private(quick)
 		o.Scheme, o.Steps = scheme, 5
 		o.Privacy.Epsilon, o.Privacy.Multiplier = 2, 0
-		fit, err := Run(context.Background(), m, o)
-		must.Do(t, err)
+		fit := must.Get(Run(context.Background(), m, o))(t)
 		spent, err := fit.Spent()
 		if err != nil || spent > 2 || spent < 1.99 {
 			t.Errorf("scheme %d: ε = %v spent of 2 (%v)", scheme, spent, err)
@@ -208,8 +205,7 @@ func TestTrace(t *testing.T) {
 	o.Trace = 4
 	for _, entropy := range []*mechanisms.Entropy{o.Privacy.Entropy, mechanisms.OS()} {
 		o.Privacy.Entropy = entropy
-		fit, err := Run(context.Background(), m, o)
-		must.Do(t, err)
+		fit := must.Get(Run(context.Background(), m, o))(t)
 		if len(fit.Trace) != 4 || fit.Trace[3].Step != 200 || fit.Simulated != entropy.IsSimulated() {
 			t.Fatalf("%d points, simulated %v", len(fit.Trace), fit.Simulated)
 		}
@@ -266,10 +262,7 @@ func TestNotFinite(t *testing.T) {
 	var fits [2]*Fit
 	for k, m := range []*Model{broken(Logistic(rows, 2)), broken(Logistic(&clean, 2))} {
 		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(18, 0)))
-		var err error
-		if fits[k], err = Run(context.Background(), m, o); err != nil {
-			t.Fatal(err)
-		}
+		fits[k] = must.Get(Run(context.Background(), m, o))(t)
 	}
 	for j, v := range fits[0].Lambda {
 		if v != fits[1].Lambda[j] || v-v != 0 {
@@ -280,8 +273,7 @@ func TestNotFinite(t *testing.T) {
 
 func TestDraws(t *testing.T) {
 	m := LinearRegression(simulatedRows(100, 2, 20, plusNormal), 3, 2, 1)
-	fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 2000, LearningRate: 0.02, Average: 0.5})
-	must.Do(t, err)
+	fit := must.Get(Run(context.Background(), m, Options{Rate: 1, Steps: 2000, LearningRate: 0.02, Average: 0.5}))(t)
 	d := fit.Draws(2000, 1)
 	if d.NumChains() != 4 || d.NumDraws() != 2000 || d.Index("sigma2") != 2 {
 		t.Fatalf("%d chains of %d draws of %v", d.NumChains(), d.NumDraws(), d.Names)
@@ -371,8 +363,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for name, m := range models(4, false) {
 		o := private(quick)
 		o.Rate, o.Clip = 1, 1
-		a, err := newAscent(m, o)
-		must.Do(t, err)
+		a := must.Get(newAscent(m, o))(t)
 		a.step(0)
 		if n := testing.AllocsPerRun(20, func() { a.step(1) }); n > 0 && name != "network" { // whose products are in parallel
 			t.Errorf("%s: %v allocations a step", name, n)

@@ -130,9 +130,8 @@ func TestBatchesAddUp(t *testing.T) {
 // adder returns the sum over a batch, before noise, at a θ with opposite
 // coefficients of twins.
 func adder(t *testing.T, m *Model, p int, rng *rand.Rand) func(batch ...int) []int64 {
-	a, err := newAscent(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
-		Rate: 1, Steps: 1, Clip: 1, LearningRate: 1})
-	must.Do(t, err)
+	a := must.Get(newAscent(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
+		Rate: 1, Steps: 1, Clip: 1, LearningRate: 1}))(t)
 	theta := make([]float64, m.Dim())
 	normal(theta, rng)
 	for j := 0; p > 1 && j+1 < len(theta); j += p {

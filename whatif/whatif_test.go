@@ -19,13 +19,10 @@ import (
 
 func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) {
 	t.Helper()
-	r, err := release.ReadFile("../testdata/" + file)
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("../testdata/" + file))(t)
 	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 3}
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
-	must.Do(t, err)
-	w, err := Of(context.Background(), f, Options{})
-	must.Do(t, err)
+	f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), o))(t)
+	w := must.Get(Of(context.Background(), f, Options{}))(t)
 	return f, w
 }
 
@@ -43,12 +40,11 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("a weak release stands: %+v", weak.Variants)
 	}
 	calls := 0
-	again, err := Of(context.Background(), f, Options{Progress: func(done, total int) {
+	again := must.Get(Of(context.Background(), f, Options{Progress: func(done, total int) {
 		if calls++; done != calls || total != len(strong.Variants) {
 			t.Errorf("call %d: %d of %d", calls, done, total)
 		}
-	}})
-	must.Do(t, err)
+	}}))(t)
 	for i, v := range again.Variants {
 		if !slices.Equal(v.Effects, strong.Variants[i].Effects) {
 			t.Errorf("%s: %+v, and then %+v", v.Name, strong.Variants[i].Effects, v.Effects)
@@ -120,8 +116,7 @@ func TestMoved(t *testing.T) {
 
 func TestWhatIfJSON(t *testing.T) {
 	w := &Answers{Units: dpreg.Scaled, Level: 0.9, Moved: true, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN(), Moved: true}}}}}
-	text, err := json.Marshal(w)
-	must.Do(t, err)
+	text := must.Get(json.Marshal(w))(t)
 	const want = `{"units":"scaled","level":0.9,"moved":true,"variants":[{"name":"a","method":"m","converged":false,"reason":"few",` +
 		`"effects":[{"name":"theta[0]","label":"","shift":null,"shift_mcse":0,"width_ratio":0,"sign":0,"sign_changed":false,"moved":true}]}]}`
 	if string(text) != want {

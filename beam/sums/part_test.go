@@ -13,20 +13,15 @@ func TestPart(t *testing.T) {
 	part := func(shard int, rows ...float64) Part {
 		a := ssp.NewAccumulator(1)
 		must.Do(t, a.AddRows(rows))
-		sums, err := a.MarshalBinary()
-		must.Do(t, err)
+		sums := must.Get(a.MarshalBinary())(t)
 		return Part{Shards: []int{shard}, Enclosed: table.Enclosed{Cells: 1, Lines: 2}, Sums: sums}
 	}
 	merged := func(a, b Part) Part {
 		t.Helper()
-		all, err := (&merger{ssp.Pass{Columns: 1}}).MergeAccumulators(a, b)
-		must.Do(t, err)
-		return all
+		return must.Get((&merger{ssp.Pass{Columns: 1}}).MergeAccumulators(a, b))(t)
 	}
 	text := func(p Part) []byte {
-		encoded, err := encode(p)
-		must.Do(t, err)
-		return encoded
+		return must.Get(encode(p))(t)
 	}
 	paths := []string{"0", "1", "2"}
 	some := merged(part(2, -1, 1), part(0, 0.5))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -13,9 +14,7 @@ func TestPieces(t *testing.T) {
 	how := persons.Grouping{Rule: persons.Rule{Kind: persons.Mean}}
 	g := persons.NewGroup(how, 1, 1)
 	defer g.Close()
-	if err := g.Workers()[0].Add([]float64{0.5, 1, 2, -0.5, 1, 2}); err != nil { // of one person, of part 0
-		t.Fatal(err)
-	}
+	must.Do(t, g.Workers()[0].Add([]float64{0.5, 1, 2, -0.5, 1, 2}))
 	var pieces []Piece
 	err := g.Encode(func(part int, groups []byte, last bool) error {
 		if part == 0 {

@@ -25,8 +25,7 @@ func TestOne(t *testing.T) {
 		t.Errorf("%v: %s", err, &stdout)
 	}
 	for chain := 1; chain <= 2; chain++ {
-		file, err := os.Open(filepath.Join(dir, fmt.Sprintf("draws-%d.csv", chain)))
-		must.Do(t, err)
+		file := must.Get(os.Open(filepath.Join(dir, fmt.Sprintf("draws-%d.csv", chain))))(t)
 		defer file.Close()
 		if d, _, err := posterior.ReadStanCSV(file, "draws"); err != nil || d.NumDraws() != 25 || d.Index("theta[2]") < 0 || d.Index("sigma2") < 0 {
 			t.Errorf("%v: %v", err, d)

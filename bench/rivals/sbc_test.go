@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
@@ -28,14 +29,8 @@ type simulation struct {
 // three parties differ in rows and noise, and slopes are large: what S is then matters
 // as much as what Σxy is.
 func three(t testing.TB, shared bool) *simulation {
-	nig, err := conjugate.NewNIG([]float64{0.2, -0.3}, []float64{0.15, 0.03, 0.03, 0.12}, 4, 0.6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	niw, err := conjugate.NewNIW([]float64{0, 0}, 1, []float64{1, 0.3, 0.3, 0.8}, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nig := must.Get(conjugate.NewNIG([]float64{0.2, -0.3}, []float64{0.15, 0.03, 0.03, 0.12}, 4, 0.6))(t)
+	niw := must.Get(conjugate.NewNIW([]float64{0, 0}, 1, []float64{1, 0.3, 0.3, 0.8}, 8))(t)
 	return &simulation{&model.Prior{Theta: nig, Covariates: niw}, []float64{30, 12, 100}, []float64{3, 1.5, 9}, []float64{3, 1.5, 8}, shared}
 }
 
@@ -83,10 +78,7 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 		rng := rand.New(rand.NewPCG(uint64(trial), 9))
 		truth, parties := s.draw(rng)
 		plant(parties)
-		k, err := newNormalX(parties, s.prior, s.shared, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(newNormalX(parties, s.prior, s.shared, rng))(t)
 		return k, truth, rng
 	})
 }

@@ -73,8 +73,7 @@ func TestWorkers(t *testing.T) {
 	var results []*Result
 	for _, workers := range []int{1, 3} {
 		a.Workers = workers
-		r, err := a.Run(t.Context(), a.released(seeded(6)))
-		must.Do(t, err)
+		r := must.Get(a.Run(t.Context(), a.released(seeded(6))))(t)
 		results = append(results, r)
 	}
 	if !reflect.DeepEqual(results[0], results[1]) {

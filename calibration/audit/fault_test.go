@@ -211,13 +211,10 @@ func names(r *Result) (failed []string) {
 func auditPlant(t *testing.T, neighbours release.Neighbours, releases int, sow func(*plant)) *Result {
 	t.Helper()
 	a := &Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: neighbours}, Noise: release.Laplace, Releases: releases, Seed: 3, Workers: 2}
-	b, err := a.open(t.Context(), a.Released())
-	must.Do(t, err)
+	b := must.Get(a.open(t.Context(), a.Released()))(t)
 	p := sound(a, b.noise)
 	sow(p)
-	r, err := a.Run(t.Context(), p.path)
-	must.Do(t, err)
-	return r
+	return must.Get(a.Run(t.Context(), p.path))(t)
 }
 
 // Every planted fault is found, by each of the bounds and checks named.

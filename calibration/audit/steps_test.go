@@ -143,8 +143,7 @@ func TestFaultsOfSteps(t *testing.T) {
 	} {
 		a := &Audit{Columns: 2, Steps: 2, Privacy: fault.privacy, Noise: ssp.Auto, Releases: MinReleases, Seed: 3, Workers: 2}
 		must.Do(t, a.Settle())
-		b, err := ssp.NewBudget(a.Privacy)
-		must.Do(t, err)
+		b := must.Get(ssp.NewBudget(a.Privacy))(t)
 		plan := adaptive.NewPlan(a.Columns, commonRows, a.Privacy, a.Steps)
 		p := &stepPlant{Audit: a, budget: b, plan: &plan, sums: 1, radii: 1, reach: 1}
 		fault.sow(p)

@@ -20,12 +20,10 @@ func TestSameSupport(t *testing.T) {
 	const most, releases = 20, 10000
 	a := &Audit{Columns: 2, Privacy: release.Privacy{Epsilon: ssp.MaxEpsilon, Neighbours: release.ReplaceOne}, Noise: release.Laplace}
 	for side, x := range []float64{0, 1. / lattice} {
-		publish, err := a.released(seeded(uint64(side)))(t.Context(), fmt.Sprintf("x1,y\n%v,-1\n", 2*x-1))
-		must.Do(t, err)
+		publish := must.Get(a.released(seeded(uint64(side)))(t.Context(), fmt.Sprintf("x1,y\n%v,-1\n", 2*x-1)))(t)
 		seen := make(map[float64]bool)
 		for trial := range releases {
-			r, err := publish(t.Context(), trial)
-			must.Do(t, err)
+			r := must.Get(publish(t.Context(), trial))(t)
 			seen[r.Statistics.SumXX[0][0]/r.Noise.Lattice] = true
 		}
 		for k := -most; k <= most; k++ {
@@ -46,14 +44,10 @@ func TestAnyOrder(t *testing.T) {
 	}
 	var want []byte
 	for range 5 {
-		publish, err := a.released(seeded(4))(t.Context(), "x1,x2,y\n"+strings.Join(rows, "\n")+"\n")
-		must.Do(t, err)
-		r, err := publish(t.Context(), 0)
-		must.Do(t, err)
+		publish := must.Get(a.released(seeded(4))(t.Context(), "x1,x2,y\n"+strings.Join(rows, "\n")+"\n"))(t)
+		r := must.Get(publish(t.Context(), 0))(t)
 		var file bytes.Buffer
-		if _, err := r.WriteTo(&file); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.WriteTo(&file))(t)
 		if want == nil {
 			want = file.Bytes()
 		}

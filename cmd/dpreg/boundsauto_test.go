@@ -34,9 +34,7 @@ func unboundedRows(t *testing.T) {
 func releaseOf(t *testing.T, path, args string) *release.Release {
 	t.Helper()
 	command(append([]string{"release", "wide.csv", "-o", path}, strings.Fields(args)...)...).ends(t, done)
-	out, err := release.ReadFile(path)
-	must.Do(t, err)
-	return out
+	return must.Get(release.ReadFile(path))(t)
 }
 
 // The magnitudes asserted hold at least 40 % of the 5000 rows, a hundred scales of the

@@ -31,8 +31,7 @@ func TestCheck(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &check); err != nil || check.Format != "dpreg-check/1" || check.Refits != 3 || len(check.Entries) != 5 {
 		t.Errorf("%v: %+v", err, check)
 	}
-	file, err := os.Open("c.png")
-	must.Do(t, err)
+	file := must.Get(os.Open("c.png"))(t)
 	defer file.Close()
 	if _, err := png.Decode(file); err != nil {
 		t.Error(err)

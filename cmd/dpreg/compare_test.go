@@ -68,8 +68,7 @@ func TestCompare(t *testing.T) {
 func TestCompareFamily(t *testing.T) {
 	workspace(t)
 	r := compared("compare --n 200 --eps 1 --delta 1e-6 --family binomial --method non-private,dp-pvi,naive --method mcmc-exact --trials 1 --format csv").finished(t)
-	lines, err := tables.NewReader(strings.NewReader(r.stdout)).ReadAll()
-	must.Do(t, err)
+	lines := must.Get(tables.NewReader(strings.NewReader(r.stdout)).ReadAll())(t)
 	method, at, errors := slices.Index(lines[0], "method"), slices.Index(lines[0], "error"), make(map[string]string)
 	for _, cells := range lines[1:] {
 		errors[cells[method]] = cells[at]

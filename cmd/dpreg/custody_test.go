@@ -178,8 +178,7 @@ func TestNonPrivateIsSavedForOwner(t *testing.T) {
 	for path, want := range map[string]os.FileMode{
 		"s": 0o700, "s/summary.json": 0o600, "s/draws-1.csv": 0o600, "p/summary.json": 0o644, "pums.release.json": 0o644,
 	} {
-		info, err := os.Stat(filepath.FromSlash(path))
-		must.Do(t, err)
+		info := must.Get(os.Stat(filepath.FromSlash(path)))(t)
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
 		}

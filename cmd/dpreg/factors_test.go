@@ -85,9 +85,7 @@ func TestLevelsOfTheCommandLine(t *testing.T) {
 	const formula = "income ~ age + colour"
 	made := func(path string, args ...string) *release.Release {
 		command(append([]string{"release", "--eps", "1e12", "--steps", "1", "--formula", formula, "--no-ledger", "-o", path}, args...)...).finished(t)
-		r, err := release.ReadFile(path)
-		must.Do(t, err)
-		return r
+		return must.Get(release.ReadFile(path))(t)
 	}
 	same := func(a, b *release.Release) {
 		t.Helper()
@@ -114,8 +112,7 @@ func TestWordsRespond(t *testing.T) {
 	for data, args := range map[string][]string{"people.csv": {"--schema", "people.json"}, "words.csv": append(bounds, "--levels", "owner=no,yes")} {
 		write(t, "people.json", people()["people.json"])
 		command(append([]string{"release", "--eps", "1e12", "--formula", "owner ~ age + income", "--by-level", "owner", "--no-ledger", "-o", "r.json", data}, args...)...).finished(t)
-		r, err := release.ReadFile("r.json")
-		must.Do(t, err)
+		r := must.Get(release.ReadFile("r.json"))(t)
 		made[data] = r
 		must.Do(t, os.Remove("r.json"))
 	}
@@ -138,8 +135,7 @@ func TestFactorsEndToEnd(t *testing.T) {
 		write(t, name, text)
 	}
 	command("release", "gaps.csv", "--schema", "people.json", "--eps", "10", "--missing", "midpoint", "--na", "n/a", "--na", "-", "--na", "NA", "-o", "r.json").finished(t).says(t, "--missing midpoint: a missing cell counts as the middle of its public bounds")
-	r, err := release.ReadFile("r.json")
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("r.json"))(t)
 	var names []string
 	for _, c := range r.Schema.Columns() {
 		names = append(names, c.Name)
@@ -184,8 +180,7 @@ func TestDropRows(t *testing.T) {
 	drop := []string{"gaps.csv", "--schema", "people.json", "--missing", "drop", "--na", "-", "--na", "NA", "--na", "n/a"}
 	made := command(append([]string{"release", "--eps", "1000", "--neighbours", "add-remove"}, drop...)...)
 	made.finished(t).says(t, "--missing drop: a row with a missing cell is left out")
-	r, err := release.ReadFile("gaps.release.json")
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("gaps.release.json"))(t)
 	// Noise of scale 16/1000 or so on n: it is 60, and not 62.
 	if r.N != 60 {
 		t.Errorf("n = %d", r.N)

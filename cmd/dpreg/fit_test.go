@@ -52,8 +52,7 @@ func TestFitOfNewerData(t *testing.T) {
 	fit("--eps", "1", "--formula", educ).says(t, "newer").ends(t, refused)
 	unchanged(t, made)
 	fit("--eps", "0.5", "--formula", educ, "--spend-again").finished(t).says(t, "adds up to 1.5")
-	r, err := release.ReadFile("pums.release.json")
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("pums.release.json"))(t)
 	if r.Privacy.Epsilon != 0.5 {
 		t.Errorf("the release has ε = %v", r.Privacy.Epsilon)
 	}

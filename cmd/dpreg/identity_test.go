@@ -117,8 +117,7 @@ var ordered = []struct {
 // by the library. Noise is
 // integer arithmetic, so that this holds on every processor.
 func TestReleasesAreIdentical(t *testing.T) {
-	path, err := filepath.Abs("testdata/releases.golden")
-	must.Do(t, err)
+	path := must.Get(filepath.Abs("testdata/releases.golden"))(t)
 	rowsOfAll(t)
 	var got strings.Builder
 	for i, c := range ordered {
@@ -172,8 +171,7 @@ func rowsOfAll(t *testing.T) {
 // orderOf asks the library for the release r of a file again.
 func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 	t.Helper()
-	source, err := table.Find(file)
-	must.Do(t, err)
+	source := must.Get(table.Find(file))(t)
 	o := custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil, Steps: 1}
 	if r.Bounds != nil {
 		o.Bounds = custody.Bounds{Columns: r.Bounds.Columns, Share: r.Bounds.Epsilon / r.Privacy.Epsilon}
@@ -185,15 +183,11 @@ func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 // its hash.
 func byLibrary(t *testing.T, path, file string) (hash string) {
 	t.Helper()
-	r, err := release.ReadFile(path)
-	must.Do(t, err)
+	r := must.Get(release.ReadFile(path))(t)
 	o := orderOf(t, r, file)
 	cryptotest.SetGlobalRandom(t, 1)
-	again, err := custody.Publish(t.Context(), o)
-	must.Do(t, err)
+	again := must.Get(custody.Publish(t.Context(), o))(t)
 	var b bytes.Buffer
-	if _, err := again.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(again.WriteTo(&b))(t)
 	return hashed(b.String())
 }

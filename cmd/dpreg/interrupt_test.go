@@ -31,8 +31,7 @@ func TestProcess(t *testing.T) {
 // Ctrl-C, once or twice, ends a run with code 130 and leaves nothing but what is complete. In
 // short each command gets one of the two.
 func TestInterrupted(t *testing.T) {
-	program, err := os.Executable()
-	must.Do(t, err)
+	program := must.Get(os.Executable())(t)
 	const model = " pums.csv --eps 1 --formula married~educ "
 	for i, args := range []string{
 		"release - --eps 1 --schema pums.schema.json -o r.json", // waits for standard input

@@ -18,8 +18,7 @@ import (
 // have; of CSV the names of the comments and the header. What has the layout of something above
 // it names that.
 func TestLayouts(t *testing.T) {
-	path, err := filepath.Abs("testdata/layouts.golden")
-	must.Do(t, err)
+	path := must.Get(filepath.Abs("testdata/layouts.golden"))(t)
 	rowsOfAll(t)
 	twoReleases(t)
 	write(t, "new.csv", someRows)

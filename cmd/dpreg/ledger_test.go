@@ -31,11 +31,9 @@ func withLedger(t *testing.T, args ...string) {
 func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, path)
-	must.Do(t, err)
+	l := must.Get(ledger.Open(ctx, path))(t)
 	defer l.Close()
-	h, err := l.History(ctx)
-	must.Do(t, err)
+	h := must.Get(l.History(ctx))(t)
 	return h.Entries
 }
 
@@ -52,9 +50,8 @@ func sum(t *testing.T, path string) string {
 // What the ledger does not hold after the charge is not released.
 func TestLedgerThatKeepsNothing(t *testing.T) {
 	withLedger(t, "--eps", "2", "--delta", "1e-5")
-	db, err := sql.Open("sqlite", "b.db")
-	must.Do(t, err)
-	_, err = db.Exec("CREATE TRIGGER planted BEFORE INSERT ON charge BEGIN SELECT RAISE(IGNORE); END")
+	db := must.Get(sql.Open("sqlite", "b.db"))(t)
+	_, err := db.Exec("CREATE TRIGGER planted BEFORE INSERT ON charge BEGIN SELECT RAISE(IGNORE); END")
 	must.Do(t, errors.Join(err, db.Close()))
 	before := tree(t)
 	for _, args := range []string{"release pums.csv --eps 1", "fit pums.csv --eps 1 --delta 1e-6", "vi pums.csv --model linear --eps 1 --delta 1e-6 --rate 1 --save vi"} {
@@ -101,8 +98,7 @@ func chargesWhatIsDrawn(t *testing.T, relation string) {
 	} {
 		path := fmt.Sprintf("%d.json", i)
 		command(append([]string{"release", "pums.csv", "--ledger", "b.db", "--steps", "1", "--neighbours", relation, "-o", path}, strings.Fields(args)...)...).ends(t, done)
-		made, err := release.ReadFile(path)
-		must.Do(t, err)
+		made := must.Get(release.ReadFile(path))(t)
 		e := charges(t, "b.db")[i]
 		epsilon, _ := e.Epsilon.Float64()
 		delta, _ := e.Delta.Float64()

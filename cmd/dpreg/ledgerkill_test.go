@@ -56,10 +56,8 @@ func TestKilledReleases(t *testing.T) {
 // has room for 40 releases is exhausted, and says how many.
 func killReleases(t *testing.T, rng *rand.Rand, most int) (killed int) {
 	withLedger(t, "--eps", "0.4")
-	dir, err := os.Getwd()
-	must.Do(t, err)
-	program, err := os.Executable()
-	must.Do(t, err)
+	dir := must.Get(os.Getwd())(t)
+	program := must.Get(os.Executable())(t)
 	for full := false; killed < most && !full; {
 		var running []*exec.Cmd
 		for range 3 {
@@ -93,8 +91,7 @@ func killReleases(t *testing.T, rng *rand.Rand, most int) (killed int) {
 // can be written.
 func countReleases(t *testing.T) int {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir("."))(t)
 	made := make(map[string]bool)
 	for _, e := range entries {
 		name, rest, isRelease := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".json")

@@ -33,8 +33,7 @@ func TestMomentsApart(t *testing.T) {
 	if r.code != done || !strings.Contains(r.stdout, "34 sums of products") {
 		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	made, err := release.ReadFile("pums.release.json")
-	must.Do(t, err)
+	made := must.Get(release.ReadFile("pums.release.json"))(t)
 	if made.Moments == nil || made.Moments.Together() {
 		t.Errorf("moments %+v", made.Moments)
 	}

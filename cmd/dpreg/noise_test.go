@@ -10,9 +10,7 @@ import (
 
 func made(t *testing.T) *release.Release {
 	t.Helper()
-	r, err := release.ReadFile("pums.release.json")
-	must.Do(t, err)
-	return r
+	return must.Get(release.ReadFile("pums.release.json"))(t)
 }
 
 // What is asked for, and what comes of it: Laplace noise is the smaller for two

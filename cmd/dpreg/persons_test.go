@@ -69,20 +69,15 @@ var byPersons = []string{
 func personsSameBits(t *testing.T, at *url.URL) {
 	workspace(t)
 	visits(t)
-	conn, err := pgx.Connect(t.Context(), at.String())
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), "CREATE TABLE visits (income double precision, patient bigint, sex text, age integer)"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Exec(t.Context(), "CREATE TABLE visits (income double precision, patient bigint, sex text, age integer)"))(t)
 	for _, line := range strings.Split(strings.TrimSpace(read(t, "visits.csv")), "\n")[1:] {
 		cells := strings.Split(line, ",")
 		age, _ := strconv.Atoi(cells[0])
 		patient, _ := strconv.Atoi(cells[1])
 		income, _ := strconv.ParseFloat(cells[2], 64)
-		if _, err := conn.Exec(t.Context(), "INSERT INTO visits VALUES ($1, $2, nullif($3, ''), $4)", income, patient, cells[3], age); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(t.Context(), "INSERT INTO visits VALUES ($1, $2, nullif($3, ''), $4)", income, patient, cells[3], age))(t)
 	}
 	for i, way := range byPersons {
 		if testing.Short() && i%3 != 0 {

@@ -52,8 +52,7 @@ func TestPool(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", says, made.stdout)
 		}
 	}
-	r, err := release.ReadFile("all.json")
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("all.json"))(t)
 	if r.N != 1000 || r.Simulated || *r.Pooled != (release.Pooled{Custodians: 3, Colluding: 1}) {
 		t.Errorf("%+v", r)
 	}
@@ -111,15 +110,13 @@ func TestPoolWrong(t *testing.T) {
 // custodian and the key that could make another.
 func TestPoolKilled(t *testing.T) {
 	names := threeCustodians(t, "--colluding", "1")
-	program, err := os.Executable()
-	must.Do(t, err)
+	program := must.Get(os.Executable())(t)
 	rng := rand.New(rand.NewPCG(4, 4))
 	kill := func(args string) {
 		t.Helper()
 		c := exec.Command(program, "-test.run=^TestProcess$")
 		c.Env = append(os.Environ(), "DPREG_TEST_ARGS="+args)
-		out, err := c.StdoutPipe()
-		must.Do(t, err)
+		out := must.Get(c.StdoutPipe())(t)
 		must.Do(t, c.Start())
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != started+"\n" {
 			t.Fatalf("%q, %v", line, err)
@@ -193,8 +190,7 @@ func TestPoolLooks(t *testing.T) {
 	command(agreed...).finished(t).says(t, "look 2 of 2")
 	command("keys", "k").finished(t)
 	look("second.session", "second.json", "--sign", "k.key")
-	r, err := release.ReadFile("second.json")
-	must.Do(t, err)
+	r := must.Get(release.ReadFile("second.json"))(t)
 	if len(r.Looks()) != 2 || r.Persons == nil || r.N > 340 {
 		t.Errorf("%d looks, %+v, n = %d", len(r.Looks()), r.Persons, r.N)
 	}

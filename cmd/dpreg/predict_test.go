@@ -34,16 +34,12 @@ func again(t *testing.T, flags ...string) {
 // predictions reads what predict wrote.
 func predictions(t *testing.T, text string) [][]string {
 	t.Helper()
-	records, err := csvfile.NewReader(strings.NewReader(text)).ReadAll()
-	must.Do(t, err)
-	return records
+	return must.Get(csvfile.NewReader(strings.NewReader(text)).ReadAll())(t)
 }
 
 func parsed(t *testing.T, text string) float64 {
 	t.Helper()
-	v, err := strconv.ParseFloat(text, 64)
-	must.Do(t, err)
-	return v
+	return must.Get(strconv.ParseFloat(text, 64))(t)
 }
 
 func TestPredict(t *testing.T) {

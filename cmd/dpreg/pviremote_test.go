@@ -29,8 +29,7 @@ func newFederation(t *testing.T, flags string) *federation {
 	hospitals(t)
 	ca := testca.New(t, ".")
 	ca.Server(t, "server")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
 	f := &federation{

@@ -43,18 +43,14 @@ func init() {
 // main.people in DuckDB's dialect, which SQLite speaks as far as is needed here.
 func aggregates(t *testing.T, query string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", ":memory:")
-	must.Do(t, err)
+	db := must.Get(sql.Open("sqlite", ":memory:"))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1) // each has a database of its own
 	header, rows, _ := strings.Cut(strings.TrimSpace(read(t, "pums.csv")), "\n")
-	if _, err := db.Exec("CREATE TABLE people (" + header + "); INSERT INTO people VALUES (" + strings.ReplaceAll(rows, "\n", "),(") + ")"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec("CREATE TABLE people (" + header + "); INSERT INTO people VALUES (" + strings.ReplaceAll(rows, "\n", "),(") + ")"))(t)
 	var design, n, counts, sums string
 	must.Do(t, db.QueryRow(query).Scan(&design, &n, &counts, &sums))
-	text, err := json.Marshal([]map[string]string{{"design": design, "rows": n, "counts": counts, "sums": sums}})
-	must.Do(t, err)
+	text := must.Get(json.Marshal([]map[string]string{{"design": design, "rows": n, "counts": counts, "sums": sums}}))(t)
 	return string(text)
 }
 
@@ -120,13 +116,10 @@ func TestSQLWrong(t *testing.T) {
 // TestPostgres has all that reads a database, each one of its own on a server that they share.
 func TestPostgres(t *testing.T) {
 	at := pushdowntest.Postgres(t)
-	conn, err := pgx.Connect(t.Context(), at.String())
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(context.Background())
 	for name, test := range map[string]func(*testing.T, *url.URL){"releases": releaseFromPostgres, "persons": personsSameBits, "secrets": secretsStay} {
-		if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(t.Context(), "CREATE DATABASE "+name))(t)
 		own := *at
 		own.Path = "/" + name
 		t.Run(name, func(t *testing.T) { test(t, &own) })
@@ -137,15 +130,12 @@ func TestPostgres(t *testing.T) {
 // password nor a cell is shown.
 func releaseFromPostgres(t *testing.T, at *url.URL) {
 	workspace(t)
-	conn, err := pgx.Connect(t.Context(), at.String())
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(context.Background())
 	people := pushdowntest.Cases(t, "pums.csv")[0]
 	for _, statement := range append(people.Create("people"), "CREATE TABLE odd AS SELECT *, 'cell' || age AS name FROM people",
 		`CREATE VIEW "-" AS SELECT * FROM people`, "CREATE TABLE holes AS SELECT nullif(age, 50) AS age, income FROM people") {
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(t.Context(), statement))(t)
 	}
 	write(t, "people.schema.json", read(t, "pums.schema.json"))
 	from := func(url *url.URL, args ...string) result {
@@ -202,8 +192,7 @@ func TestReleaseFromDuckDB(t *testing.T) {
 	for _, name := range []string{"age", "sex", "educ", "race", "income", "married"} {
 		columns = append(columns, map[string]string{"column_name": name, "column_type": "BIGINT"})
 	}
-	described, err := json.Marshal(columns)
-	must.Do(t, err)
+	described := must.Get(json.Marshal(columns))(t)
 	write(t, "columns.json", string(described))
 	write(t, "agg.json", aggregates(t, command(append([]string{"sql", "--dialect", "duckdb", "--table", "main.people"}, model...)...).stdout))
 	bin := t.TempDir()

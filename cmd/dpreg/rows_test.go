@@ -42,12 +42,9 @@ func sources(t *testing.T) {
 	}
 	write(t, "shards/b.csv", strings.Join(lines[:half], ""))
 	write(t, "shards/a.csv", lines[0]+strings.Join(lines[half:], ""))
-	f, err := os.Create("packed/rows.csv.gz")
-	must.Do(t, err)
+	f := must.Get(os.Create("packed/rows.csv.gz"))(t)
 	z := gzip.NewWriter(f)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(z.Write([]byte(text)))(t)
 	must.Do(t, z.Close())
 	must.Do(t, f.Close())
 	write(t, "columns.schema.json", read(t, "pums.schema.json"))
@@ -63,10 +60,7 @@ func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {
 		}
 		var v [6]float64
 		for j, cell := range strings.Split(strings.TrimSpace(line), ",") {
-			var err error
-			if v[j], err = schema.ParseNumber(cell); err != nil {
-				t.Fatal(err)
-			}
+			v[j] = must.Get(schema.ParseNumber(cell))(t)
 		}
 		rows = append(rows, pumsRow{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), v[4], int32(v[5])})
 	}
@@ -76,8 +70,7 @@ func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {
 // stdin lets a file be standard input.
 func stdin(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	must.Do(t, err)
+	f := must.Get(os.Open(path))(t)
 	old := os.Stdin
 	os.Stdin = f
 	t.Cleanup(func() {

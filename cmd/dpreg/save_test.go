@@ -21,8 +21,7 @@ func TestSave(t *testing.T) {
 	for range 2 { // the second run writes over the first
 		command(args...).finished(t).says(t, "saved in s")
 	}
-	files, err := filepath.Glob("s/*")
-	must.Do(t, err)
+	files := must.Get(filepath.Glob("s/*"))(t)
 	if want := []string{"s/draws-1.csv", "s/draws-2.csv", "s/draws-release.json", "s/summary.json"}; !slices.Equal(files, want) {
 		t.Fatalf("files %v, want %v", files, want)
 	}
@@ -51,8 +50,7 @@ func TestSave(t *testing.T) {
 func TestSchemaStated(t *testing.T) {
 	workspace(t)
 	r := command("schema", "pums.csv", "--levels", "race=1,2", "--bounds", "age=0:95").finished(t)
-	columns, err := schema.ReadSchema(strings.NewReader(r.stdout), "stdout")
-	must.Do(t, err)
+	columns := must.Get(schema.ReadSchema(strings.NewReader(r.stdout), "stdout"))(t)
 	if race, age := columns.Columns[columns.Index("race")], columns.Columns[columns.Index("age")]; len(race.Levels) != 2 || age.Upper != 95 {
 		t.Errorf("%+v, %+v", race, age)
 	}
@@ -72,8 +70,7 @@ func labelled(t *testing.T, folder string) {
 		}
 	}
 	must.Do(t, json.Unmarshal([]byte(read(t, folder+"/summary.json")), &summary))
-	chains, err := filepath.Glob(folder + "/draws-?.csv")
-	must.Do(t, err)
+	chains := must.Get(filepath.Glob(folder + "/draws-?.csv"))(t)
 	column, sum, count := make(map[string]string), make(map[string]float64), 0.0
 	for _, path := range chains {
 		var header []string

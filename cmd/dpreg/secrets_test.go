@@ -18,13 +18,10 @@ import (
 // command: it works, it is mistyped, the database refuses it.
 func secretsStay(t *testing.T, at *url.URL) { // the password is s3cret@word
 	workspace(t)
-	conn, err := pgx.Connect(t.Context(), at.String())
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(t.Context())
 	for _, statement := range pushdowntest.Cases(t, "pums.csv")[0].Create("people") {
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(t.Context(), statement))(t)
 	}
 	write(t, "people.schema.json", read(t, "pums.schema.json"))
 	if code := command("ledger", "init", "budget.db", "--data", "people", "--eps", "1e12").code; code != done {

@@ -21,10 +21,8 @@ func TestServe(t *testing.T) {
 	ended := make(chan int)
 	var stderr bytes.Buffer
 	go func() { ended <- run(ctx, out, &stderr, []string{"serve", "good.json"}) }()
-	address, err := bufio.NewReader(in).ReadString('\n')
-	must.Do(t, err)
-	response, err := http.Get(strings.TrimSpace(address))
-	must.Do(t, err)
+	address := must.Get(bufio.NewReader(in).ReadString('\n'))(t)
+	response := must.Get(http.Get(strings.TrimSpace(address)))(t)
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if err != nil || !strings.Contains(string(text), "good.json") {

@@ -23,8 +23,7 @@ func TestSplit(t *testing.T) {
 	n := int64(0)
 	for _, path := range slices.Sorted(maps.Keys(tree(t))) {
 		if strings.HasPrefix(path, "pums.parts/") {
-			r, err := release.ReadFile(path)
-			must.Do(t, err)
+			r := must.Get(release.ReadFile(path))(t)
 			parts, n = append(parts, path), n+r.N
 		}
 	}

@@ -23,8 +23,7 @@ func TestTopics(t *testing.T) {
 	must.Do(t, root.Execute())
 	overview := out.String()
 	for _, topic := range help.Topics {
-		page, err := help.Page(topic.Name)
-		must.Do(t, err)
+		page := must.Get(help.Page(topic.Name))(t)
 		out.Reset()
 		root := newRoot(nil)
 		root.SetOut(&out)

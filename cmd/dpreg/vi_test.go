@@ -181,10 +181,7 @@ func TestVIClipsNothing(t *testing.T) {
 func viFitOf(t *testing.T, f *flags, data string) *viFit {
 	t.Helper()
 	r := &viFit{dataset: &dataset{flags: f}, method: "vi-" + f.model}
-	var err error
-	if r.design, err = r.viDesign(data); err != nil {
-		t.Fatal(err)
-	}
+	r.design = must.Get(r.viDesign(data))(t)
 	return r
 }
 

@@ -3,6 +3,8 @@ package expression
 import (
 	"fmt"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Operations bind as in R: the values are R's, with x = 3 and `a b` = 0.5.
@@ -12,10 +14,7 @@ func TestAt(t *testing.T) {
 		"-x^2": -9, "2^-x": 0.125, "2^x^2": 512, "x - 1 - 1": 1, "x / 2 * 4": 6, "x * -`a b` + 2": 0.5,
 		"+x - -x": 6, "log2(abs(-(x + 1))) * .5e1": 10, "I(x) - (1 - x)": 5, "25e-2*x": 0.75,
 	} {
-		p, err := l.Parser(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.Parser(text))(t)
 		e, err := p.Sum()
 		if err != nil || p.Next() != End {
 			t.Fatalf("%s: %v, %v is left", text, err, p.Next())
@@ -24,10 +23,7 @@ func TestAt(t *testing.T) {
 		if got := e.At(at); got != want {
 			t.Errorf("%s is %v, want %v", text, got, want)
 		}
-		again, err := l.Parser(e.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(l.Parser(e.String()))(t)
 		if e, err = again.Sum(); err != nil || e.At(at) != want {
 			t.Errorf("%s was written %s: %v", text, e, err)
 		}

@@ -14,6 +14,15 @@ func Do(t testing.TB, err error) {
 	}
 }
 
+// Get is what a call returns, with a function that ends a test where the call has an error: must.Get(f())(t).
+func Get[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Do(t, err)
+		return value
+	}
+}
+
 // Near asks for a number within a tolerance of another.
 func Near(t testing.TB, what string, got, want, tolerance float64) {
 	t.Helper()

@@ -52,8 +52,7 @@ func TestInverses(t *testing.T) {
 	const delta = 1e-5
 	last := 0.
 	for _, a := range []Accountant{Optimistic, PLD, RDP} {
-		epsilon, err := base.Epsilon(a, delta)
-		must.Do(t, err)
+		epsilon := must.Get(base.Epsilon(a, delta))(t)
 		if epsilon < last {
 			t.Errorf("%v: ε = %v after %v", a, epsilon, last)
 		}
@@ -130,10 +129,7 @@ func TestMultiplierServes(t *testing.T) {
 	for steps := 1; steps < 200; steps += 7 {
 		run := Training{Rate: 1, Steps: steps, Scheme: PoissonReplaceOne}
 		for _, epsilon := range []float64{0.01, 0.3, 1, 7} {
-			var err error
-			if run.Multiplier, err = run.FindMultiplier(PLD, epsilon, 1e-5); err != nil {
-				t.Fatal(err)
-			}
+			run.Multiplier = must.Get(run.FindMultiplier(PLD, epsilon, 1e-5))(t)
 			if got, err := run.Epsilon(PLD, 1e-5); !(got <= epsilon) || err != nil {
 				t.Errorf("%d steps: ε = %v, not %v (%v)", steps, got, epsilon, err)
 			}

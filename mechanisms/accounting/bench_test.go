@@ -1,6 +1,10 @@
 package accounting
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
+)
 
 // The cases that docs/accounting.md gives times of.
 func BenchmarkEpsilon(b *testing.B) {
@@ -18,9 +22,7 @@ func BenchmarkEpsilon(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.t.Epsilon(PLD, c.delta); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(c.t.Epsilon(PLD, c.delta))(b)
 			}
 		})
 	}
@@ -28,8 +30,6 @@ func BenchmarkEpsilon(b *testing.B) {
 
 func BenchmarkFindMultiplier(b *testing.B) {
 	for b.Loop() {
-		if _, err := (Training{Rate: 0.01, Steps: 10000}).FindMultiplier(PLD, 1, 1e-5); err != nil {
-			b.Fatal(err)
-		}
+		must.Get((Training{Rate: 0.01, Steps: 10000}).FindMultiplier(PLD, 1, 1e-5))(b)
 	}
 }

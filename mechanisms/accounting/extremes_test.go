@@ -27,10 +27,8 @@ func TestFarCases(t *testing.T) {
 		if rng.IntN(8) == 0 {
 			delta = power(-150, -15)
 		}
-		c, err := training.composition()
-		must.Do(t, err)
-		got, err := c.epsilon(delta)
-		must.Do(t, err)
+		c := must.Get(training.composition())(t)
+		got := must.Get(c.epsilon(delta))(t)
 		rdp, err := training.Epsilon(RDP, delta)
 		if err != nil || !(got.lower <= got.upper && got.upper <= rdp*(1+1e-4)) {
 			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", training, delta, got, rdp, err)

@@ -16,18 +16,15 @@ import (
 // and numbers.
 func table(t *testing.T, name string, text int) (first []string, numbers [][]float64) {
 	t.Helper()
-	f, err := os.Open("testdata/" + name)
-	must.Do(t, err)
+	f := must.Get(os.Open("testdata/" + name))(t)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comment = '#'
-	records, err := r.ReadAll()
-	must.Do(t, err)
+	records := must.Get(r.ReadAll())(t)
 	for _, record := range records {
 		var row []float64
 		for _, cell := range record[text:] {
-			x, err := strconv.ParseFloat(cell, 64)
-			must.Do(t, err)
+			x := must.Get(strconv.ParseFloat(cell, 64))(t)
 			row = append(row, x)
 		}
 		first, numbers = append(first, record[0]), append(numbers, row)
@@ -82,8 +79,7 @@ func TestRoundedUp(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			delta = power(-12, 0)
 		}
-		sigma, err := Sigma(epsilon, delta, sensitivity)
-		must.Do(t, err)
+		sigma := must.Get(Sigma(epsilon, delta, sensitivity))(t)
 		limit := math.Log(delta)
 		if !(logDelta(epsilon, sigma, sensitivity) <= limit-margin) {
 			t.Errorf("sigma %v is too small for epsilon %v, delta %v", sigma, epsilon, delta)
@@ -106,10 +102,8 @@ func TestDeltaIsMonotone(t *testing.T) {
 	for _, epsilon := range []float64{0, 1e-6, 0.1, 1, 10, 1000} {
 		last := 1.0
 		for sigma := 1e-3; sigma < 1e6; sigma *= 1.1 {
-			delta, err := Delta(epsilon, sigma, 1)
-			must.Do(t, err)
-			more, err := Delta(epsilon*1.1+1e-9, sigma, 1)
-			must.Do(t, err)
+			delta := must.Get(Delta(epsilon, sigma, 1))(t)
+			more := must.Get(Delta(epsilon*1.1+1e-9, sigma, 1))(t)
 			if !(delta >= 0 && delta <= last && more <= delta) {
 				t.Fatalf("epsilon %v, sigma %v: delta %v after %v, and %v for more epsilon", epsilon, sigma, delta, last, more)
 			}
@@ -186,9 +180,7 @@ func TestContinuedFraction(t *testing.T) {
 func BenchmarkSigma(b *testing.B) {
 	for b.Loop() {
 		sigmas.Clear()
-		if _, err := Sigma(1, 1e-6, 4); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Sigma(1, 1e-6, 4))(b)
 	}
 }
 
@@ -201,14 +193,10 @@ func TestAsGaussian(t *testing.T) {
 		{Multiplier: 2.6, Rate: 0.5, Steps: 20},
 		{Multiplier: 6.7, Rate: 0.02, Steps: 2000, Scheme: PoissonReplaceOne},
 	}[:testsize.Of(1, 3)] {
-		c, err := run.composition()
-		must.Do(t, err)
-		end, err := c.epsilon(delta)
-		must.Do(t, err)
-		mu, err := run.AsGaussian(delta)
-		must.Do(t, err)
-		sigma, err := Sigma(end.upper, delta, 1)
-		must.Do(t, err)
+		c := must.Get(run.composition())(t)
+		end := must.Get(c.epsilon(delta))(t)
+		mu := must.Get(run.AsGaussian(delta))(t)
+		sigma := must.Get(Sigma(end.upper, delta, 1))(t)
 		if mu*sigma > 1.02 || mu*sigma < 0.9 {
 			t.Errorf("%v: μ = %v, and 1/σ = %v", run, mu, 1/sigma)
 		}

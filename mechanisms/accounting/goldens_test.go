@@ -33,8 +33,7 @@ type golden struct {
 
 func goldens(t testing.TB, name string) []golden {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("testdata/" + name + ".json"))(t)
 	var file struct {
 		Rows []struct {
 			golden
@@ -82,10 +81,8 @@ func TestPoissonGoldens(t *testing.T) {
 		if testing.Short() && i%4 > 0 {
 			continue
 		}
-		c, err := g.training().composition()
-		must.Do(t, err)
-		epsilon, err := c.epsilon(g.Inputs.Delta)
-		must.Do(t, err)
+		c := must.Get(g.training().composition())(t)
+		epsilon := must.Get(c.epsilon(g.Inputs.Delta))(t)
 		g.near(t, epsilon, 1e-5)
 	}
 }
@@ -96,8 +93,7 @@ func TestAddingGoldens(t *testing.T) {
 		if g.Inputs.Q == 1 || g.Inputs.T > 5000 {
 			continue
 		}
-		c, err := g.training().composition()
-		must.Do(t, err)
+		c := must.Get(g.training().composition())(t)
 		d := c.direction(true, c.cut(g.Inputs.Delta))
 		got := d.bracketEpsilon(d.scoutEpsilon(g.Inputs.Delta), g.Inputs.Delta)
 		if want := g.Others.Dots.Add; !(got.lower <= want && math.Abs(got.upper-want) < 3e-5*want) {
@@ -109,10 +105,8 @@ func TestAddingGoldens(t *testing.T) {
 // Google's values of ε are pessimistic and have a noise of 1e-8 or so.
 func TestLaplaceGoldens(t *testing.T) {
 	for _, g := range goldens(t, "shared_laplace") {
-		c, err := Training{Multiplier: g.Inputs.Scale, Rate: 1, Steps: g.Inputs.K, Scheme: LaplaceNoise}.composition()
-		must.Do(t, err)
-		epsilon, err := c.epsilon(g.Inputs.Delta)
-		must.Do(t, err)
+		c := must.Get(Training{Multiplier: g.Inputs.Scale, Rate: 1, Steps: g.Inputs.K, Scheme: LaplaceNoise}.composition())(t)
+		epsilon := must.Get(c.epsilon(g.Inputs.Delta))(t)
 		g.near(t, epsilon, 1e-5)
 		if d := epsilon.upper/g.Best - 1; d > 1e-6 {
 			t.Errorf("%s: ε ≤ %v is off %v by a relative %.2g", g.ID, epsilon.upper, g.Best, d)
@@ -151,8 +145,7 @@ func TestCalibrationGoldens(t *testing.T) {
 		if !*all && g.Inputs.Q < 0.01 || testing.Short() && i%4 > 0 {
 			continue
 		}
-		got, err := Training{Rate: g.Inputs.Q, Steps: g.Inputs.T}.FindMultiplier(PLD, g.Inputs.TargetEpsilon, g.Inputs.Delta)
-		must.Do(t, err)
+		got := must.Get(Training{Rate: g.Inputs.Q, Steps: g.Inputs.T}.FindMultiplier(PLD, g.Inputs.TargetEpsilon, g.Inputs.Delta))(t)
 		if math.Abs(got-g.Value) > 1e-5*g.Value || got < g.Bounds.Lower {
 			t.Errorf("%s: σ = %v, want %v", g.ID, got, g.Value)
 		}
@@ -164,8 +157,7 @@ func TestCalibrationGoldens(t *testing.T) {
 func TestRDPGoldens(t *testing.T) {
 	whole := 0
 	for _, g := range goldens(t, "shared_poisson_gaussian") {
-		c, err := g.training().composition()
-		must.Do(t, err)
+		c := must.Get(g.training().composition())(t)
 		order, want := g.Others.RDP.Order, g.Others.RDP.Eps
 		if got := fromRDP(order, c.divergence(order), g.Inputs.Delta); order == math.Trunc(order) && math.Abs(got-want) > 2e-11*want+float64(g.Inputs.T)*momentError/(order-1) {
 			t.Errorf("%s: order %v: %v, want %v", g.ID, order, got, want)

@@ -226,8 +226,7 @@ func TestRandomTrainings(t *testing.T) {
 			run.Multiplier, run.Rate = power(0.5, 2), 1
 		}
 		delta := power(-10, -2)
-		c, err := run.composition()
-		must.Do(t, err)
+		c := must.Get(run.composition())(t)
 		width := 1e-4
 		if run.Steps == 1 && run.Rate < 0.01 && delta < 1e-6 {
 			width = 0.01

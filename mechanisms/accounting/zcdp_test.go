@@ -12,10 +12,8 @@ import (
 func TestZCDPEpsilon(t *testing.T) {
 	for _, rho := range []float64{1e-8, 1e-3, 0.05, 0.5, 3, 100} {
 		for _, delta := range []float64{1e-3, 1e-6, 1e-12, 1e-100} {
-			got, err := ZCDPEpsilon(rho, delta)
-			must.Do(t, err)
-			least, err := Epsilon(1, delta, math.Sqrt(2*rho))
-			must.Do(t, err)
+			got := must.Get(ZCDPEpsilon(rho, delta))(t)
+			least := must.Get(Epsilon(1, delta, math.Sqrt(2*rho)))(t)
 			if most := rho + 2*math.Sqrt(rho*math.Log(1/delta)); got < least || got > most*(1+1e-9) {
 				t.Errorf("ρ = %v, δ = %v: ε = %v, not in [%v, %v]", rho, delta, got, least, most)
 			}

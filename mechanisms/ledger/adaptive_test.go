@@ -101,9 +101,7 @@ func afterFirst(t *testing.T, total Budget, first Charge) (a account, ok bool) {
 	t.Helper()
 	a = newAccount(total)
 	a.add(&first)
-	ok, err := a.within()
-	must.Do(t, err)
-	return a, ok
+	return a, must.Get(a.within())(t)
 }
 
 // It holds where the first one is a run, too.

@@ -20,14 +20,11 @@ func TestChainFindsWhatWasChanged(t *testing.T) {
 	charge := func(path, epsilon string) string {
 		t.Helper()
 		l := open(t, path)
-		if _, err := l.Charge(ctx, laplace(epsilon)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Charge(ctx, laplace(epsilon)))(t)
 		return history(t, l).Head()
 	}
 	first := charge(path, "0.1")
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	second := charge(path, "0.2")
 	must.Do(t, os.WriteFile(copied, text, 0o600))
 	at := func(path, head string) (int, bool) { return history(t, open(t, path)).At(head) }
@@ -90,9 +87,7 @@ func TestTotalLater(t *testing.T) {
 	path := create(t, free)
 	l := open(t, path)
 	for _, c := range []Charge{laplace("700"), gaussian(t, "3", "1e-5")} {
-		if _, err := l.Charge(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Charge(ctx, c))(t)
 	}
 	uses, err := history(t, l).Uses()
 	if err != nil || text(uses[1].Epsilon) != "703" || uses[1].Part() != 0 {
@@ -119,8 +114,7 @@ func TestOtherMechanisms(t *testing.T) {
 	other := Charge{Epsilon: rat("0.5"), Delta: rat("1e-6"), Noise: Other, Sensitivity: 1e-9, Scale: 1, Neighbours: "replace-one"}
 	n := 0
 	for ; n < 100; n++ {
-		ok, err := h.Fits(other)
-		must.Do(t, err)
+		ok := must.Get(h.Fits(other))(t)
 		if !ok {
 			break
 		}
@@ -168,9 +162,7 @@ func TestAnswers(t *testing.T) {
 	ctx := context.Background()
 	path := create(t, budget("9", "0", Auto))
 	for range 2 {
-		if _, err := open(t, path).Charge(ctx, laplace("0.1")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(open(t, path).Charge(ctx, laplace("0.1")))(t)
 	}
 	for _, c := range []struct {
 		charge int64
@@ -186,9 +178,7 @@ func TestAnswers(t *testing.T) {
 	if len(h.Events) != 2+2+4 || h.Answered(1) != 12 || h.Answered(2) != 1 || h.Answered(3) != 0 {
 		t.Errorf("%+v", h.Events)
 	}
-	if err := meddle(t, path, `DROP TRIGGER event_is_kept; DELETE FROM event WHERE text LIKE 'answer to round 2,%'`); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, meddle(t, path, `DROP TRIGGER event_is_kept; DELETE FROM event WHERE text LIKE 'answer to round 2,%'`))
 	if _, err := open(t, path).History(ctx); !errors.Is(err, ErrUnusable) {
 		t.Errorf("an answer that was taken away: error %v", err)
 	}

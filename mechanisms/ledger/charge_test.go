@@ -20,12 +20,9 @@ func TestFailedCommit(t *testing.T) {
 	ctx := t.Context()
 	path := create(t, budget("1", "0", Auto))
 	l := open(t, path)
-	reader, err := open(t, path).db.Conn(ctx)
-	must.Do(t, err)
+	reader := must.Get(open(t, path).db.Conn(ctx))(t)
 	for _, statement := range []string{"BEGIN", "SELECT * FROM charge"} { // who reads keeps a commit waiting
-		if _, err := reader.ExecContext(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(reader.ExecContext(ctx, statement))(t)
 	}
 	if n, err := l.Charge(ctx, laplace("0.5")); n != 0 || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "nothing was charged") {
 		t.Errorf("number %d, error %v", n, err)
@@ -33,9 +30,7 @@ func TestFailedCommit(t *testing.T) {
 	if h := history(t, l); len(h.Entries) != 0 {
 		t.Errorf("%+v", h.Entries)
 	}
-	if _, err := reader.ExecContext(ctx, "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(reader.ExecContext(ctx, "ROLLBACK"))(t)
 	if n, err := l.Charge(ctx, laplace("0.5")); n != 1 || err != nil {
 		t.Fatalf("number %d, error %v", n, err)
 	}
@@ -60,12 +55,8 @@ func TestChargeNotKept(t *testing.T) {
 	} {
 		path := create(t, budget("1", "1e-6", Auto))
 		l := open(t, path)
-		if _, err := l.Charge(context.Background(), laplace("0.1")); err != nil {
-			t.Fatal(err)
-		}
-		if err := meddle(t, path, "DROP TRIGGER cost_stays; DROP TRIGGER charge_is_kept; CREATE TRIGGER planted "+trigger); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Charge(context.Background(), laplace("0.1")))(t)
+		must.Do(t, meddle(t, path, "DROP TRIGGER cost_stays; DROP TRIGGER charge_is_kept; CREATE TRIGGER planted "+trigger))
 		for _, parts := range [][]Charge{{laplace("0.1")}, {laplace("0.1"), gaussian(t, "0.1", "1e-7")}} {
 			if n, err := l.Charge(context.Background(), parts...); n != 0 || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "did not keep") {
 				t.Errorf("%s: number %d, error %v", trigger, n, err)
@@ -102,8 +93,7 @@ func TestChargeOfParts(t *testing.T) {
 		}
 		one := &History{Budget: h.Budget, Entries: []Entry{{Charge: first}, {Charge: second}}}
 		for _, c := range []Charge{laplace("0.5"), laplace("0.500001"), gaussian(t, "0.5", "5e-7"), gaussian(t, "0.5", "7e-7")} {
-			want, err := one.Fits(c)
-			must.Do(t, err)
+			want := must.Get(one.Fits(c))(t)
 			if got, err := h.Fits(c); got != want || err != nil {
 				t.Errorf("%s: ε = %v: %v, %v, want %v", filter, c.Epsilon, got, err, want)
 			}

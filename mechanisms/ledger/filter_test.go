@@ -29,8 +29,7 @@ func gaussian(t testing.TB, epsilon, delta string) Charge {
 	t.Helper()
 	const sensitivity = 3.7
 	e, d := rat(epsilon), rat(delta)
-	sigma, err := accounting.Sigma(number.RoundDown(e), number.RoundDown(d), sensitivity)
-	must.Do(t, err)
+	sigma := must.Get(accounting.Sigma(number.RoundDown(e), number.RoundDown(d), sensitivity))(t)
 	return Charge{Epsilon: e, Delta: d, Noise: Gaussian, Sensitivity: sensitivity, Scale: sigma, Neighbours: "replace-one"}
 }
 
@@ -52,8 +51,7 @@ func accepted(t *testing.T, b Budget, charges ...Charge) []bool {
 	h := &History{Budget: b}
 	var did []bool
 	for _, c := range charges {
-		ok, err := h.Fits(c)
-		must.Do(t, err)
+		ok := must.Get(h.Fits(c))(t)
 		if ok {
 			h.Entries = append(h.Entries, Entry{Charge: c})
 		}
@@ -164,8 +162,7 @@ func TestUses(t *testing.T) {
 	for _, c := range []Charge{laplace("0.5"), gaussian(t, "0.5", "1e-6"), gaussian(t, "0.5", "1e-6"), laplace("0.5")} {
 		h.Entries = append(h.Entries, Entry{Charge: c})
 	}
-	uses, err := h.Uses()
-	must.Do(t, err)
+	uses := must.Get(h.Uses())(t)
 	last := uses[3]
 	if uses[0].Sum != 0.25 || !math.IsInf(uses[0].Gaussian, 1) || last.Sum != 1 || last.Epsilon.Cmp(rat("2")) != 0 || last.Delta.Cmp(rat("2e-6")) != 0 {
 		t.Errorf("%+v", uses)

@@ -21,11 +21,9 @@ func FuzzOpen(f *testing.F) {
 	must.Do(f, Create(ctx, path, b))
 	half := Charge{Epsilon: big.NewRat(1, 2), Delta: new(big.Rat), Noise: Laplace, Neighbours: "replace-one", Release: "r"}
 	for range 2 {
-		text, err := os.ReadFile(path)
-		must.Do(f, err)
+		text := must.Get(os.ReadFile(path))(f)
 		f.Add(text)
-		l, err := Open(ctx, path)
-		must.Do(f, err)
+		l := must.Get(Open(ctx, path))(f)
 		if _, err := l.Charge(ctx, half); err != nil {
 			f.Fatal(err)
 		}

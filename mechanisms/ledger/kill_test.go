@@ -37,20 +37,16 @@ func TestChargingProcess(t *testing.T) {
 	if path == "" {
 		t.Skip("a process of other tests")
 	}
-	notes, err := os.OpenFile(released(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	must.Do(t, err)
+	notes := must.Get(os.OpenFile(released(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644))(t)
 	for {
-		l, err := Open(context.Background(), path)
-		must.Do(t, err)
+		l := must.Get(Open(context.Background(), path))(t)
 		number, err := l.Charge(context.Background(), laplace(cost))
 		var exhausted *ExhaustedError
 		if errors.As(err, &exhausted) {
 			return
 		}
 		must.Do(t, err)
-		if _, err := fmt.Fprintln(notes, number); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Fprintln(notes, number))(t)
 		must.Do(t, errors.Join(l.SetWritten(context.Background(), number), l.Close()))
 	}
 }
@@ -58,8 +54,7 @@ func TestChargingProcess(t *testing.T) {
 // charging starts such a process.
 func charging(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	program, err := os.Executable()
-	must.Do(t, err)
+	program := must.Get(os.Executable())(t)
 	command := exec.Command(program, "-test.run=^TestChargingProcess$")
 	command.Stdout = new(bytes.Buffer)
 	command.Env = append(os.Environ(), "DPREG_TEST_LEDGER="+path)

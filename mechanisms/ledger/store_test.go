@@ -27,17 +27,14 @@ func create(t *testing.T, b Budget) string {
 
 func open(t *testing.T, path string) *Ledger {
 	t.Helper()
-	l, err := Open(context.Background(), path)
-	must.Do(t, err)
+	l := must.Get(Open(context.Background(), path))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
 func history(t *testing.T, l *Ledger) *History {
 	t.Helper()
-	h, err := l.History(context.Background())
-	must.Do(t, err)
-	return h
+	return must.Get(l.History(context.Background()))(t)
 }
 
 func TestCharge(t *testing.T) {
@@ -138,10 +135,9 @@ func TestCreateFails(t *testing.T) {
 // meddle changes a ledger behind dpreg's back.
 func meddle(t *testing.T, path, statement string) error {
 	t.Helper()
-	db, err := connect(path)
-	must.Do(t, err)
+	db := must.Get(connect(path))(t)
 	defer db.Close()
-	_, err = db.Exec(statement)
+	_, err := db.Exec(statement)
 	return err
 }
 
@@ -183,9 +179,7 @@ func TestUnusableFiles(t *testing.T) {
 	}
 	for _, statement := range []string{"DELETE FROM charge", "UPDATE charge SET epsilon = '0.01'", "DELETE FROM budget", "UPDATE budget SET epsilon = '9'"} {
 		path := create(t, budget("1", "0", Auto))
-		if _, err := open(t, path).Charge(ctx, laplace("1")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(open(t, path).Charge(ctx, laplace("1")))(t)
 		if err := meddle(t, path, statement); err == nil {
 			t.Errorf("%s: done", statement)
 		}
@@ -198,8 +192,7 @@ func TestLockedAndReadOnly(t *testing.T) {
 	ctx := context.Background()
 	path := create(t, budget("1", "0", Auto))
 	other := open(t, path)
-	tx, err := other.db.Begin()
-	must.Do(t, err)
+	tx := must.Get(other.db.Begin())(t)
 	l := open(t, path)
 	if _, err := l.Charge(ctx, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("error %v", err)
@@ -222,8 +215,7 @@ func TestLockedAndReadOnly(t *testing.T) {
 func TestInterruptedWait(t *testing.T) {
 	path := create(t, budget("1", "0", Auto))
 	l := open(t, path)
-	other, err := open(t, path).db.Conn(t.Context())
-	must.Do(t, err)
+	other := must.Get(open(t, path).db.Conn(t.Context()))(t)
 	charge := func(ctx context.Context) error { _, err := l.Charge(ctx, laplace("0.5")); return err }
 	all := []func(context.Context) error{
 		charge,
@@ -236,9 +228,7 @@ func TestInterruptedWait(t *testing.T) {
 		"BEGIN EXCLUSIVE":                  all,
 		"BEGIN; SELECT number FROM charge": all[:1],
 	} {
-		if _, err := other.ExecContext(t.Context(), hold); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(other.ExecContext(t.Context(), hold))(t)
 		for i, do := range waiting {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(150*time.Millisecond, cancel)
@@ -247,9 +237,7 @@ func TestInterruptedWait(t *testing.T) {
 				t.Errorf("%s, %d: error %v after %v", hold, i, err, time.Since(start))
 			}
 		}
-		if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(other.ExecContext(t.Context(), "ROLLBACK"))(t)
 	}
 	if err := charge(t.Context()); err != nil || len(history(t, l).Entries) != 1 {
 		t.Errorf("error %v", err)

@@ -46,16 +46,13 @@ func TestMethodsAgree(t *testing.T) {
 			problem := modeltest.Problem(obs, model.DefaultPrior(shape))
 			problem.Prior.Kurtosis = model.Kurtosis{Least: 3, Most: c.kurtosis}
 			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1200), Seed: 1}
-			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
-			must.Do(t, err)
+			want := must.Get(exact.Method{}.Sample(context.Background(), problem, plan))(t)
 			if c.individual {
-				got, err := individual.Method{}.Sample(context.Background(), problem, plan)
-				must.Do(t, err)
+				got := must.Get(individual.Method{}.Sample(context.Background(), problem, plan))(t)
 				modeltest.Agree(t, want, got, 4.8)
 			}
 			plan.Draws *= 6
-			got, err := gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
-			must.Do(t, err)
+			got := must.Get(gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan))(t)
 			modeltest.Agree(t, want, got, 4.8)
 		})
 	}
@@ -91,14 +88,11 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 				problem.Releases = append(problem.Releases, modeltest.Problem(obs, problem.Prior).Releases[0])
 			}
 			plan := mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1}
-			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
-			must.Do(t, err)
-			got, err := individual.Method{}.Sample(context.Background(), problem, plan)
-			must.Do(t, err)
+			want := must.Get(exact.Method{}.Sample(context.Background(), problem, plan))(t)
+			got := must.Get(individual.Method{}.Sample(context.Background(), problem, plan))(t)
 			modeltest.Agree(t, want, got, 4.8)
 			plan.Draws *= 10
-			got, err = gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
-			must.Do(t, err)
+			got = must.Get(gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan))(t)
 			modeltest.Agree(t, want, got, 4.8)
 		})
 	}

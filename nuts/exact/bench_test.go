@@ -43,8 +43,7 @@ func (c sized) String() string { return fmt.Sprintf("p%d_n%g_eps%g", c.p, c.n, c
 func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Sampler {
 	t.Helper()
 	_, obs := c.Draw(rng)
-	k, err := newKernel(newDensity(alone(obs), model.DefaultPrior(c.Shape)), rng)
-	must.Do(t, err)
+	k := must.Get(newKernel(newDensity(alone(obs), model.DefaultPrior(c.Shape)), rng))(t)
 	for i := range 300 {
 		k.Step(rng)
 		k.Adapt(i, 300)
@@ -161,14 +160,11 @@ func raceOver(b *testing.B, p int, mean, rho float64) {
 }
 
 func race(b *testing.B, problem *model.Problem, draws int) {
-	obs, err := problem.Single()
-	must.Do(b, err)
+	obs := must.Get(problem.Single())(b)
 	if Clearance(obs) < 4 {
 		b.Skip("noise hides the scatter")
 	}
-	if problem.Prior, err = model.Normal.DefaultPrior(&problem.Releases[0].Schema, problem.Releases...); err != nil {
-		b.Fatal(err)
-	}
+	problem.Prior = must.Get(model.Normal.DefaultPrior(&problem.Releases[0].Schema, problem.Releases...))(b)
 	for b.Loop() {
 		var rates, seconds [2]float64
 		for i, m := range []model.Method{Method{}, gibbs.Method{Moments: gibbs.Update}} {
@@ -188,8 +184,7 @@ func race(b *testing.B, problem *model.Problem, draws int) {
 // sampled draws after a warm-up of 1000, and returns what that took of processors.
 func sampled(b *testing.B, m model.Method, problem *model.Problem, chains, draws int) (d *posterior.Draws, seconds float64) {
 	begin := cputime.Used()
-	d, err := m.Sample(context.Background(), problem, mcmc.Plan{Chains: chains, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
-	must.Do(b, err)
+	d = must.Get(m.Sample(context.Background(), problem, mcmc.Plan{Chains: chains, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1}))(b)
 	return d, (cputime.Used() - begin).Seconds()
 }
 

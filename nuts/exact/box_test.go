@@ -65,8 +65,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 		box.Covariates[j].Lower, box.Covariates[j].Upper = -wx, wx
 	}
 	box.Response.Lower, box.Response.Upper = -wy, wy
-	prior, err := model.Normal.DefaultPrior(&box, r)
-	must.Do(t, err)
+	prior := must.Get(model.Normal.DefaultPrior(&box, r))(t)
 	read := *obs
 	read.Z, read.Scale = make([]float64, len(obs.Z)), make([]float64, len(obs.Z))
 	units := model.UnitsBetween(box.Frame(), r.Schema.Frame())
@@ -75,8 +74,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 		return newKernel(newDensity(alone(&read), prior), rng)
 	}
-	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: float64(1200 - 200*obs.Shape.P), Seed: uint64(wx + wy)})
-	must.Do(t, err)
+	d := must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: float64(1200 - 200*obs.Shape.P), Seed: uint64(wx + wy)}))(t)
 	frame, p := box.Frame(), obs.Shape.P
 	sd := make([]float64, p)
 	return d.Map(obs.Names(), func(dst, src []float64) {

@@ -45,9 +45,7 @@ func observeByResponse(t *testing.T, sums []float64, s model.Shape, n int, scale
 	observe := func() *model.Observation {
 		released.Levels, released.Statistics = release.ByLevels("y", m, 1, int64(n), measured)
 		released.Levels.Noise = noise
-		obs, err := model.Observe(released.FactorLast())
-		must.Do(t, err)
-		return obs
+		return must.Get(model.Observe(released.FactorLast()))(t)
 	}
 	observe().Told.AddNoise(measured, 1, rng)
 	return observe()

@@ -41,10 +41,8 @@ func randomPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 		}
 		return a
 	}
-	nig, err := conjugate.NewNIG(normals(s.Q()), positive(s.Q()), 1.5+rng.Float64(), 0.3+rng.Float64())
-	must.Do(t, err)
-	niw, err := conjugate.NewNIW(normals(s.P), 0.3+rng.Float64(), positive(s.P), float64(s.P)+2*rng.Float64())
-	must.Do(t, err)
+	nig := must.Get(conjugate.NewNIG(normals(s.Q()), positive(s.Q()), 1.5+rng.Float64(), 0.3+rng.Float64()))(t)
+	niw := must.Get(conjugate.NewNIW(normals(s.P), 0.3+rng.Float64(), positive(s.P), float64(s.P)+2*rng.Float64()))(t)
 	return &model.Prior{Theta: nig, Covariates: niw}
 }
 
@@ -222,11 +220,9 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				t.Skip("it takes as long as all others")
 			}
 			t.Parallel()
-			obs, err := p.Single()
-			must.Do(t, err)
+			obs := must.Get(p.Single())(t)
 			rng := rand.New(rand.NewPCG(1, 6))
-			k, err := newKernel(newDensity(alone(obs), p.Prior), rng)
-			must.Do(t, err)
+			k := must.Get(newKernel(newDensity(alone(obs), p.Prior), rng))(t)
 			dim := k.Chain.Dim()
 			grad, unused, direction, psi := make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 			const warmup, draws, h = 400, 300, 1e-6
@@ -234,9 +230,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				for i, d := range direction {
 					psi[i] = k.Position()[i] + step*d
 				}
-				logp, err := k.Chain.LogDensity(unused, psi)
-				must.Do(t, err)
-				return logp
+				return must.Get(k.Chain.LogDensity(unused, psi))(t)
 			}
 			off := 0
 			for i := range warmup + draws {
@@ -292,8 +286,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 	low, high := math.Inf(1), math.Inf(-1)
 	for range 20 {
 		n := at(f, x, rng)
-		logp, err := f.LogDensity(grad, x)
-		must.Do(t, err)
+		logp := must.Get(f.LogDensity(grad, x))(t)
 		if fault != nil {
 			logp += fault(f, x)
 		}

@@ -136,8 +136,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 			count.Noisy = float64(rows) + math.Round(model.RandNoise(count.Kind, count.Scale, rng))
 		}
 		obs.N, obs.Count = float64(n), count
-		k, err := newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted), rng)
-		must.Do(t, err)
+		k := must.Get(newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted), rng))(t)
 		row := make([]float64, len(names))
 		if at := truth.WriteLinked(row); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5

@@ -27,8 +27,7 @@ func TestGoldens(t *testing.T) {
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			d, err := Method{}.Sample(context.Background(), g.Problem, mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: float64(ess), Seed: 1})
-			must.Do(t, err)
+			d := must.Get(Method{}.Sample(context.Background(), g.Problem, mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: float64(ess), Seed: 1}))(t)
 			g.Compare(t, d, 0)
 			checkRun(t, d, 1.01, 31)
 			if worst, j := d.MinESS(0); worst < float64(ess) {
@@ -86,8 +85,7 @@ func TestGoldensFindAFault(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	g := modeltest.Goldens(t)[slices.IndexFunc(modeltest.Goldens(t), func(g *modeltest.Golden) bool { return g.Name == "lap1_n30_eps1" })]
-	obs, err := g.Problem.Single()
-	must.Do(t, err)
+	obs := must.Get(g.Problem.Single())(t)
 	for _, fault := range []bool{false, true} {
 		start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 			k, err := newKernel(newDensity(alone(obs), g.Problem.Prior), rng)
@@ -96,8 +94,7 @@ func TestGoldensFindAFault(t *testing.T) {
 			}
 			return k, err
 		}
-		d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1})
-		must.Do(t, err)
+		d := must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1}))(t)
 		mean, _ := modeltest.Pooled(d.Column(0))
 		far := mean-g.Reference["theta[0]"]["mean"] > 4*posterior.Of(d.Column(0)).MCSEMean()
 		if far != fault {

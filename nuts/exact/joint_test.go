@@ -62,8 +62,7 @@ func TestJointGradient(t *testing.T) {
 			}
 			f.Reach(y)
 			smooth := func() float64 {
-				logp, err := f.LogDensity(make([]float64, len(y)), y)
-				must.Do(t, err)
+				logp := must.Get(f.LogDensity(make([]float64, len(y)), y))(t)
 				for _, part := range f.spokes {
 					site := part.(*spoke)
 					logp += modeltest.Smoothing(site.Observation, site.noisy.s, len(f.spokes))
@@ -75,9 +74,7 @@ func TestJointGradient(t *testing.T) {
 				return logp
 			}
 			grad := make([]float64, len(y))
-			if _, err := f.LogDensity(grad, y); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(f.LogDensity(grad, y))(t)
 			for i := range f.hub.gFactor { // none unless covariates are shared
 				l := f.hub.law.d[i]
 				if w := f.hub.Factor()[i]; math.Abs(l-w) > 1e-9 {
@@ -138,12 +135,10 @@ func TestJointOfOne(t *testing.T) {
 	}[:testsize.Of(1, 4)] {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)
-		want, err := Method{}.Sample(context.Background(), p, plan)
-		must.Do(t, err)
+		want := must.Get(Method{}.Sample(context.Background(), p, plan))(t)
 		for _, shared := range []bool{false, true} {
 			p.SharedCovariates = shared
-			problem, err := p.Join()
-			must.Do(t, err)
+			problem := must.Get(p.Join())(t)
 			got := sampleJoint(t, problem, plan)
 			modeltest.Agree(t, got, choose(want, got.Names), 4.5) // 7e-6 a number
 		}
@@ -165,9 +160,7 @@ func choose(d *posterior.Draws, names []string) *posterior.Draws {
 func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.Draws {
 	t.Helper()
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newJointKernel(problem, rng) }
-	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, plan)
-	must.Do(t, err)
-	return d
+	return must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, plan))(t)
 }
 
 // TestJointTrajectoriesAreShort: were slopes bent where residuals lie, the map left out, or
@@ -248,8 +241,7 @@ func TestJointNoAllocation(t *testing.T) {
 		c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: true}
 		rng := rand.New(rand.NewPCG(41, 3))
 		problem := draw(c, rng)
-		k, err := newJointKernel(problem, rng)
-		must.Do(t, err)
+		k := must.Get(newJointKernel(problem, rng))(t)
 		for i := range 40 {
 			k.Step(rng)
 			k.Adapt(i, 40)

@@ -38,9 +38,7 @@ func BenchmarkJointLogDensity(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := f.LogDensity(grad, y); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(f.LogDensity(grad, y))(b)
 			}
 		})
 	}
@@ -53,8 +51,7 @@ func BenchmarkJointStep(b *testing.B) {
 	for _, j := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("p=5/J=%d", j), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(42, 3))
-			k, err := newJointKernel(alike(j, 5), rng)
-			must.Do(b, err)
+			k := must.Get(newJointKernel(alike(j, 5), rng))(b)
 			for i := range 400 {
 				k.Step(rng)
 				k.Adapt(i, 400)
@@ -94,8 +91,7 @@ func BenchmarkInterweave(b *testing.B) {
 						}
 						return k, err
 					}
-					d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, mcmc.Plan{Chains: 1, Warmup: 500, Draws: 1000, Seed: seed})
-					must.Do(b, err)
+					d := must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, mcmc.Plan{Chains: 1, Warmup: 500, Draws: 1000, Seed: seed}))(b)
 					least := math.Inf(1)
 					for j := range d.Names {
 						least = min(least, posterior.Of(d.Column(j)).ESSBulk())

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/diff/fd"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -153,9 +154,7 @@ func (c linkedSites) checkGradient(t *testing.T, name string, rng *rand.Rand) {
 func (f *joint) checkSlopes(t *testing.T, name string, y []float64, step float64) {
 	t.Helper()
 	grad, unused := make([]float64, len(y)), make([]float64, len(y))
-	if _, err := f.LogDensity(grad, y); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.LogDensity(grad, y))(t)
 	want := fd.Gradient(nil, func(y []float64) float64 {
 		v, err := f.LogDensity(unused, y)
 		if err != nil {

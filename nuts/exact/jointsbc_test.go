@@ -61,8 +61,7 @@ func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, dr
 		if fault != nil {
 			fault(problem)
 		}
-		k, err := newJointKernel(problem, rng)
-		must.Do(t, err)
+		k := must.Get(newJointKernel(problem, rng))(t)
 		names = problem.Names()
 		return k, truth, rng
 	})

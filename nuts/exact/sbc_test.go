@@ -230,8 +230,7 @@ func calibrate(t *testing.T, seed uint64, c *modeltest.Simulation, trials int, f
 		if obs.Count.Latent() && !c.Continuous {
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
-		k, err := newKernel(newDensity(alone(obs), c.Prior), rng)
-		must.Do(t, err)
+		k := must.Get(newKernel(newDensity(alone(obs), c.Prior), rng))(t)
 		if fault != nil {
 			k = fault(k)
 		}
@@ -267,9 +266,7 @@ func TestSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.BoxPrior(one)}
 	_, ranks := calibrate(t, 0, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
-		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
-		must.Do(t, err)
-		return k
+		return must.Get(nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()}))(t)
 	})
 	if !modeltest.Unlike(ranks) {
 		t.Error("a wrong power of |W| went unnoticed")

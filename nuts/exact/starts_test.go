@@ -43,8 +43,7 @@ func TestExtremes(t *testing.T) {
 					prior = s.Prior
 				}
 				plan := mcmc.Plan{Chains: 4, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 1}
-				d, err := Method{}.Sample(context.Background(), modeltest.Problem(obs, prior), plan)
-				must.Do(t, err)
+				d := must.Get(Method{}.Sample(context.Background(), modeltest.Problem(obs, prior), plan))(t)
 				if name, r := worstRHat(d); !(r < 1.05) {
 					t.Errorf("%s has R-hat %.3f", name, r)
 				}
@@ -81,8 +80,7 @@ func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.
 	t.Helper()
 	draw := make([]float64, len(obs.Names()))
 	for range testsize.Of(5, 20) {
-		k, err := newKernel(newDensity(alone(obs), prior), rng)
-		must.Do(t, err)
+		k := must.Get(newKernel(newDensity(alone(obs), prior), rng))(t)
 		for range 3 {
 			k.Step(rng)
 			k.Params(draw)
@@ -141,8 +139,7 @@ func TestNoChainFreezes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plan := mcmc.Plan{Chains: testsize.Of(4, 40), Warmup: 400, Draws: 100, Seed: 3}
-			d, err := Method{}.Sample(context.Background(), p, plan)
-			must.Do(t, err)
+			d := must.Get(Method{}.Sample(context.Background(), p, plan))(t)
 			if name, r := worstRHat(d); !(r < 1.1) {
 				t.Errorf("%s has R-hat %.3f over %d chains", name, r, plan.Chains)
 			}

@@ -27,8 +27,7 @@ func BenchmarkGradient(b *testing.B) {
 				b.Run(fmt.Sprintf("clamping=%v/p=%d/n=%g", clamping, p, n), func(b *testing.B) {
 					s := model.Shape{P: p, Intercept: true}
 					rng := rand.New(rand.NewPCG(1, 1))
-					k, err := newKernel(invented(s, n, 24, release.Laplace), model.DefaultPrior(s), clamping, rng)
-					must.Do(b, err)
+					k := must.Get(newKernel(invented(s, n, 24, release.Laplace), model.DefaultPrior(s), clamping, rng))(b)
 					grad := make([]float64, k.Chain.Dim())
 					b.ReportAllocs()
 					for b.Loop() {

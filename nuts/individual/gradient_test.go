@@ -39,8 +39,7 @@ func TestGradient(t *testing.T) {
 			f := newDensity(invented(s, n, 3, kind), prior, clamping)
 			x, grad, scratch := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
 			value := func(x []float64) float64 {
-				logp, err := f.LogDensity(scratch, x)
-				must.Do(t, err)
+				logp := must.Get(f.LogDensity(scratch, x))(t)
 				return logp + modeltest.Smoothing(f.obs, f.s, 1)
 			}
 			for range 3 {
@@ -52,9 +51,7 @@ func TestGradient(t *testing.T) {
 				}
 				value(x)
 				f.noise.Reach(f.s)
-				if _, err := f.LogDensity(grad, x); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(f.LogDensity(grad, x))(t)
 				want := fd.Gradient(nil, value, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
 				for i, g := range grad {
 					if !(math.Abs(g-want[i]) < 1e-5*(1+math.Abs(want[i])+math.Abs(value(x)))) {

@@ -20,8 +20,7 @@ func TestNoAllocation(t *testing.T) {
 	for _, clamping := range []bool{false, true} {
 		s := model.Shape{P: 3, Intercept: true}
 		rng := rand.New(rand.NewPCG(1, 1))
-		k, err := newKernel(invented(s, 50, 10, release.Laplace), model.DefaultPrior(s), clamping, rng)
-		must.Do(t, err)
+		k := must.Get(newKernel(invented(s, 50, 10, release.Laplace), model.DefaultPrior(s), clamping, rng))(t)
 		for i := range 100 {
 			k.Step(rng)
 			k.Adapt(i, 100)
@@ -41,8 +40,7 @@ func TestExpect(t *testing.T) {
 	p = &model.Problem{Releases: []*release.Release{p.Releases[0], p.Releases[0]}, Prior: p.Prior}
 	for _, problem := range []*model.Problem{{Releases: p.Releases[:1], Prior: p.Prior}, p} {
 		plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 20, Seed: 3}
-		silent, err := Method{}.Sample(t.Context(), problem, plan)
-		must.Do(t, err)
+		silent := must.Get(Method{}.Sample(t.Context(), problem, plan))(t)
 		var told []time.Duration
 		stepped := false
 		plan.Progress = func(mcmc.Progress) { stepped = true }

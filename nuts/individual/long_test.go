@@ -31,9 +31,8 @@ func TestManyRows(t *testing.T) {
 	c := modeltest.Simulation{Shape: s, Prior: model.DefaultPrior(s), N: *rows, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, *epsilon)}
 	_, obs := c.Draw(rand.New(rand.NewPCG(4, 4)))
 	begin := time.Now()
-	d, err := Method{ModelClamping: *clamping}.Sample(context.Background(), modeltest.Problem(obs, c.Prior),
-		mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1, Workers: 2})
-	must.Do(t, err)
+	d := must.Get(Method{ModelClamping: *clamping}.Sample(context.Background(), modeltest.Problem(obs, c.Prior),
+		mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1, Workers: 2}))(t)
 	worst, j := d.MinESS(0)
 	t.Logf("n = %g, ε = %g, clamping %v: %.0f s, %.1f leapfrog steps a draw, least ESS %.0f (%s), warnings %v",
 		*rows, *epsilon, *clamping, time.Since(begin).Seconds(), infoMean(d, "n_leapfrog__"), worst, d.Names[j], d.Warnings)

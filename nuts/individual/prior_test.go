@@ -34,9 +34,7 @@ func randomPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 		}
 		return v
 	}
-	nig, err := conjugate.NewNIG(vec(s.Q()), definite(s.Q()), 2+rng.Float64(), 1+rng.Float64())
-	must.Do(t, err)
-	niw, err := conjugate.NewNIW(vec(s.P), 0.5+rng.Float64(), definite(s.P), float64(s.P)+3+rng.Float64())
-	must.Do(t, err)
+	nig := must.Get(conjugate.NewNIG(vec(s.Q()), definite(s.Q()), 2+rng.Float64(), 1+rng.Float64()))(t)
+	niw := must.Get(conjugate.NewNIW(vec(s.P), 0.5+rng.Float64(), definite(s.P), float64(s.P)+3+rng.Float64()))(t)
 	return &model.Prior{Theta: nig, Covariates: niw}
 }

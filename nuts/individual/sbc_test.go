@@ -72,8 +72,7 @@ func (c *trial) ranks(t *testing.T, trials int, planted bool, kernel func(obs *m
 	return modeltest.Calibrate(t, chain, trials, planted, func(i int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := mcmc.Stream(11, i)
 		truth, obs := c.draw(rng)
-		k, err := kernel(obs, rng)
-		must.Do(t, err)
+		k := must.Get(kernel(obs, rng))(t)
 		return k, truth, rng
 	})
 }

@@ -54,8 +54,7 @@ func TestSitesGradient(t *testing.T) {
 			_, f, x := sitesAt(t, s, v, rand.New(rand.NewPCG(61, 1)))
 			grad, unused := make([]float64, len(x)), make([]float64, len(x))
 			smooth := func() float64 {
-				logp, err := f.LogDensity(unused, x)
-				must.Do(t, err)
+				logp := must.Get(f.LogDensity(unused, x))(t)
 				for _, k := range f.all {
 					logp += modeltest.Smoothing(k.release.Observation, k.s, len(f.all))
 				}
@@ -65,9 +64,7 @@ func TestSitesGradient(t *testing.T) {
 			for _, k := range f.all {
 				k.noise.Reach(k.s)
 			}
-			if _, err := f.LogDensity(grad, x); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(f.LogDensity(grad, x))(t)
 			for i, at := range x {
 				const h = 1e-5
 				x[i] = at + h
@@ -87,8 +84,7 @@ func TestSitesNoAllocation(t *testing.T) {
 	for _, v := range []variant{{shared: true}, {partial: true}, {true, true, true}} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		problem, _, _ := sitesAt(t, model.Shape{P: 1, Intercept: true}, v, rng)
-		k, err := newSitesKernel(problem, v.clamping, rng)
-		must.Do(t, err)
+		k := must.Get(newSitesKernel(problem, v.clamping, rng))(t)
 		for i := range 40 {
 			k.Step(rng)
 			k.Adapt(i, 40)
@@ -140,8 +136,7 @@ func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))
 		truth, problem := c.Draw(rng)
 		names = problem.Names()
-		k, err := newSitesKernel(problem, v.clamping, rng)
-		must.Do(t, err)
+		k := must.Get(newSitesKernel(problem, v.clamping, rng))(t)
 		return k, truth, rng
 	})
 	return names, ranks

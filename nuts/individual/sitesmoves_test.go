@@ -71,8 +71,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *
 	}
 	rng := rand.New(rand.NewPCG(63, 1))
 	_, problem := c.Draw(rng)
-	k, err := newSitesKernel(problem, v.clamping, rng)
-	must.Do(t, err)
+	k := must.Get(newSitesKernel(problem, v.clamping, rng))(t)
 	f := k.Chain.(*sites)
 	var sum, squares []float64
 	for range draws {

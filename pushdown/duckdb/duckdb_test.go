@@ -37,11 +37,8 @@ func box(t *testing.T, names ...string) *pushdown.Query {
 	for _, name := range names {
 		s.Columns = append(s.Columns, schema.Column{Name: name, Lower: 0, Upper: 10})
 	}
-	d, err := s.Design("")
-	must.Do(t, err)
-	q, err := pushdown.New(d, table.Options{})
-	must.Do(t, err)
-	return q
+	d := must.Get(s.Design(""))(t)
+	return must.Get(pushdown.New(d, table.Options{}))(t)
 }
 
 // The program is told of a file and a table in it, whatever they are called, and of an
@@ -53,8 +50,7 @@ func TestSetup(t *testing.T) {
 			"CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM \"main\".\"odd \"\"name\"\"\"\n;\nDESCRIBE dpreg_rows\n"},
 		"duckdb:": {"read_json('a.json') -- all", "", "CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM read_json('a.json') -- all\n;\nDESCRIBE dpreg_rows\n"},
 	} {
-		rows, err := Open(t.Context(), place, c.table)
-		must.Do(t, err)
+		rows := must.Get(Open(t.Context(), place, c.table))(t)
 		if strings.Join(rows.Header(), " ") != "x y t" {
 			t.Errorf("columns %q", rows.Header())
 		}
@@ -70,8 +66,7 @@ func TestSetup(t *testing.T) {
 func TestSum(t *testing.T) {
 	q := box(t, "x", "y")
 	stand(t, `case "$(cat)" in *DESCRIBE*) echo '`+columns+`';; *) echo '[{"design":"`+q.ID()+`","rows":"1","counts":"1,1","sums":"1048576,0,1099511627776,0,0"}]';; esac`)
-	rows, err := Open(t.Context(), "duckdb:", "rows")
-	must.Do(t, err)
+	rows := must.Get(Open(t.Context(), "duckdb:", "rows"))(t)
 	if s, err := rows.Sum(t.Context(), q); err != nil || s.N != 1 {
 		t.Errorf("error %v", err)
 	}

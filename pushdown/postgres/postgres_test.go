@@ -22,8 +22,7 @@ const pums = "../../testdata/pums.csv"
 // execute runs statements as the owner of the database.
 func execute(t *testing.T, at *url.URL, statements ...string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), at.String())
-	must.Do(t, err)
+	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(context.Background())
 	for _, s := range statements {
 		if _, err := conn.Exec(t.Context(), s); err != nil {
@@ -36,15 +35,13 @@ func execute(t *testing.T, at *url.URL, statements ...string) {
 // are gone meanwhile: all is of one snapshot.
 func sum(t *testing.T, at *url.URL, name string, d *schema.Design, o table.Options, meanwhile ...string) (sums string, err error) {
 	t.Helper()
-	parsed, err := pushdown.ParseTable(name)
-	must.Do(t, err)
+	parsed := must.Get(pushdown.ParseTable(name))(t)
 	rows, err := Open(t.Context(), at.String(), parsed)
 	if err != nil {
 		return "", err
 	}
 	defer rows.Close()
-	q, err := pushdown.New(d, o)
-	must.Do(t, err)
+	q := must.Get(pushdown.New(d, o))(t)
 	s, err := rows.Sum(t.Context(), q)
 	if err != nil {
 		return "", err
@@ -101,8 +98,7 @@ func testCells(t *testing.T, at *url.URL) {
 		"CREATE TABLE cells (y integer, null_ double precision, nan double precision, inf double precision, huge numeric, tiny numeric, text_ text, flag integer)",
 		"INSERT INTO cells VALUES (1, NULL, 'NaN', 'Infinity', 1e400, 8767e-400, '7391', 2)")
 	flag := &schema.Schema{Columns: []schema.Column{{Name: "flag", Type: "boolean", Upper: 1}, {Name: "y", Lower: 0, Upper: 10}}}
-	flagged, err := flag.Design("")
-	must.Do(t, err)
+	flagged := must.Get(flag.Design(""))(t)
 	for _, missing := range []table.Missing{table.MissingError, table.Midpoint, table.Drop} {
 		for _, c := range []struct {
 			column string
@@ -193,8 +189,7 @@ func testRole(t *testing.T, at *url.URL) {
 	reader := *at
 	reader.User = url.UserPassword("reader", "reads")
 	d := box("x", "y")
-	got, err := sum(t, &reader, "public.people", d, table.Options{})
-	must.Do(t, err)
+	got := must.Get(sum(t, &reader, "public.people", d, table.Options{}))(t)
 	two := pushdowntest.Case{Columns: []string{"x", "y"}, Cells: [][]string{{"1", "2"}, {"3", "4"}}, Design: d}
 	if want := pushdowntest.Text(two.Want(t)); got != want {
 		t.Errorf("the rows that the role may see: %s, want %s", got, want)

@@ -54,8 +54,7 @@ func TestLeastSquaresWithoutNoise(t *testing.T) {
 	for i := range rows {
 		rows[i][3] += 0.1 * math.Sin(float64(i))
 	}
-	e, err := Run(sum(t, rows), true, release.Privacy{Epsilon: 1e9, Delta: 0.5, Neighbours: release.ReplaceOne}, simulated(1))
-	must.Do(t, err)
+	e := must.Get(Run(sum(t, rows), true, release.Privacy{Epsilon: 1e9, Delta: 0.5, Neighbours: release.ReplaceOne}, simulated(1)))(t)
 	x, y := mat.NewDense(len(rows), 4, nil), mat.NewVecDense(len(rows), nil)
 	for i, row := range rows {
 		x.SetRow(i, []float64{1, row[0], row[1], row[2]})
@@ -79,8 +78,7 @@ func TestLeastSquaresWithoutNoise(t *testing.T) {
 func TestPenaltyWithNoise(t *testing.T) {
 	rows, theta := line(30, 2, rand.New(rand.NewPCG(2, 0)))
 	p := release.Privacy{Epsilon: 0.1, Delta: 1e-6, Neighbours: release.ReplaceOne}
-	e, err := Run(sum(t, rows), true, p, simulated(2))
-	must.Do(t, err)
+	e := must.Get(Run(sum(t, rows), true, p, simulated(2)))(t)
 	if want := e.Noise.XX * math.Sqrt(3*math.Log(18/risk)); e.Least != 0 || e.Penalty != want {
 		t.Errorf("least %v, penalty %v, want 0 and %v", e.Least, e.Penalty, want)
 	}
@@ -114,18 +112,14 @@ func TestNoiseIsDrawn(t *testing.T) {
 // Each part is within a third of the budget, and would not be with noise that is less by 1e-6.
 func TestBudgetInThirds(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
-		noise, err := calibrate(3, true, release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb})
-		must.Do(t, err)
-		s, err := sensitivities(3, true, nb)
-		must.Do(t, err)
+		noise := must.Get(calibrate(3, true, release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb}))(t)
+		s := must.Get(sensitivities(3, true, nb))(t)
 		for _, part := range []struct {
 			sigma   float64
 			squared int64
 		}{{noise.Least, s.least}, {noise.XX, s.xx}, {noise.XY, s.xy}} {
 			spent := func(sigma float64) float64 {
-				delta, err := accounting.Delta(1./3, sigma, rootUp(part.squared))
-				must.Do(t, err)
-				return delta
+				return must.Get(accounting.Delta(1./3, sigma, rootUp(part.squared)))(t)
 			}
 			if spent(part.sigma) > 1e-6/3 || spent(part.sigma*(1-1e-6)) < 1e-6/3 {
 				t.Errorf("%s: a sensitivity of √%v with noise %v spends δ = %v", nb, part.squared, part.sigma, spent(part.sigma))

@@ -44,8 +44,7 @@ func TestSensitivities(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
 		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 			for p := 1; p <= 4; p++ {
-				s, err := sensitivities(p, intercept, nb)
-				must.Do(t, err)
+				s := must.Get(sensitivities(p, intercept, nb))(t)
 				xx, xy := search(p, intercept, nb, rng)
 				boundXX, boundXY := float64(s.xx), float64(s.xy)
 				if xx > boundXX*(1+1e-12) || xy > boundXY*(1+1e-12) {

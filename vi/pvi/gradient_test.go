@@ -9,17 +9,18 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
 )
 
 // oneStep is the gradient of −F in (μ, log v) at a law, from all rows at once.
-func oneStep(model Likelihood, law []float64, o GradientOptions) []float64 {
+func oneStep(t *testing.T, model Likelihood, law []float64, o GradientOptions) []float64 {
 	o.Steps, o.Rate, o.LearningRate = 1, 1, 1
 	if o.Protect.Stream == nil {
 		o.Protect.Stream = simulated(3)
 	}
-	g := must(NewGradient(model, o))
+	g := must.Get(NewGradient(model, o))(t)
 	g.Aim(make([]float64, len(law)), law, []float64{0.1, -0.2, 0.3, 0.2, 0.3, 0.4})
 	return g.gradient
 }
@@ -32,7 +33,7 @@ func oneStep(model Likelihood, law []float64, o GradientOptions) []float64 {
 func TestNormalGradient(t *testing.T) {
 	const sd = 0.8
 	rows := linearRows(7, 3, sd, rand.New(rand.NewPCG(2, 2)))
-	model := must(Normal(rows, sd))
+	model := must.Get(Normal(rows, sd))(t)
 	energy := func(lambda []float64) float64 {
 		law, cavity := make([]float64, 6), []float64{0.5, 0.2, 0.7, 1.5, 2, 0.9}
 		for j := range 3 {
@@ -55,7 +56,7 @@ func TestNormalGradient(t *testing.T) {
 	}
 	law := []float64{0.6, 0, 1, 1.7, 2.3, 1.3} // whose cavity, with oneStep's factor, is the one above
 	at := []float64{law[0] / law[3], law[1] / law[4], law[2] / law[5], -math.Log(law[3]), -math.Log(law[4]), -math.Log(law[5])}
-	got := oneStep(model, law, GradientOptions{})
+	got := oneStep(t, model, law, GradientOptions{})
 	for j := range got {
 		up, down := slices.Clone(at), slices.Clone(at)
 		up[j] += 1e-5
@@ -71,12 +72,12 @@ func TestNormalGradient(t *testing.T) {
 func TestLogisticGradient(t *testing.T) {
 	rows := logisticRows(6, rand.New(rand.NewPCG(3, 3)))
 	rows = &vi.Rows{P: 3, X: rows.X[:18], Y: rows.Y}
-	model := must(Logistic(rows))
+	model := must.Get(Logistic(rows))(t)
 	law := []float64{0.6, 0, 1, 1.7, 2.3, 1.3}
 	within := 0.01 * float64(testsize.Of(2, 1))
-	got := oneStep(model, law, GradientOptions{Draws: 1 << testsize.Of(19, 21)})
+	got := oneStep(t, model, law, GradientOptions{Draws: 1 << testsize.Of(19, 21)})
 	mute := Likelihood{rows, func(_, _ float64) float64 { return 0 }}
-	none := oneStep(mute, law, GradientOptions{Draws: 1}) // the divergence's
+	none := oneStep(t, mute, law, GradientOptions{Draws: 1}) // the divergence's
 	for j := range 3 {
 		inMean, inLogVar := none[j], none[3+j]
 		for i := range rows.Y {
@@ -109,7 +110,7 @@ func TestGradientSensitivity(t *testing.T) {
 	for _, clip := range []float64{0.5, 3} {
 		gap := make([]float64, 6)
 		step := func(rows *vi.Rows, p Protection) []float64 {
-			return oneStep(must(Normal(rows, 1)), law, GradientOptions{Protect: p})
+			return oneStep(t, must.Get(Normal(rows, 1))(t), law, GradientOptions{Protect: p})
 		}
 		floats.SubTo(gap, step(rows, Protection{clip, 2, simulated(5)}), step(other, Protection{clip, 2, simulated(5)}))
 		if length := floats.Norm(gap, 2); length > 2*clip*(1+1e-6) || length == 0 {
@@ -137,7 +138,7 @@ func TestRecordsStandAlone(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 80)
 	for _, draws := range []int{0, 5, 20} {
 		sum := func(rows *vi.Rows, batch []int) []int64 {
-			g := must(NewGradient(must(Normal(rows, 1)), GradientOptions{Steps: 1, Rate: 1, Draws: draws, LearningRate: 1, Protect: Protection{1, 1, simulated(7)}}))
+			g := must.Get(NewGradient(must.Get(Normal(rows, 1))(t), GradientOptions{Steps: 1, Rate: 1, Draws: draws, LearningRate: 1, Protect: Protection{1, 1, simulated(7)}}))(t)
 			copy(g.at, []float64{1e3, -1e3, 0.1, 0.2, 0.3})
 			for j := range g.variance {
 				g.variance[j] = float64(j + 1)
@@ -182,7 +183,7 @@ func TestAnalyticSensitivity(t *testing.T) {
 	fewer := &vi.Rows{P: 2, X: rows.X[2:], Y: rows.Y[1:]}
 	rows.X[0], rows.Y[0] = 1e8, 1e8
 	aim := func(rows *vi.Rows, p Protection) []float64 {
-		a := must(NewAnalytic(rows, 0.5, p))
+		a := must.Get(NewAnalytic(rows, 0.5, p))(t)
 		dst := make([]float64, a.Family().Len())
 		a.Aim(dst, nil, nil)
 		return dst
@@ -201,10 +202,8 @@ func TestAnalyticSensitivity(t *testing.T) {
 func TestRulesRefuse(t *testing.T) {
 	rows := linearRows(5, 2, 1, rand.New(rand.NewPCG(7, 7)))
 	good := GradientOptions{Steps: 1, Rate: 0.5, LearningRate: 1, Protect: Protection{Stream: simulated(8)}}
-	model := must(Normal(rows, 1))
-	if _, err := NewGradient(model, good); err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(Normal(rows, 1))(t)
+	must.Get(NewGradient(model, good))(t)
 	for what, spoil := range map[string]func(o *GradientOptions){
 		"steps":    func(o *GradientOptions) { o.Steps = 0 },
 		"rate":     func(o *GradientOptions) { o.Rate = 1.5 },
@@ -239,7 +238,7 @@ func TestRulesRefuse(t *testing.T) {
 	if _, err := Logistic(rows); err == nil {
 		t.Error("responses outside [0, 1]: no error")
 	}
-	rule := must(NewAnalytic(rows, 1, Protection{}))
+	rule := must.Get(NewAnalytic(rows, 1, Protection{}))(t)
 	if _, err := NewLocal(rule, 0, 1); err == nil {
 		t.Error("damping 0: no error")
 	}

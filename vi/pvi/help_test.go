@@ -13,14 +13,6 @@ func simulated(seed uint64) *mechanisms.Stream {
 	return mechanisms.NewStream(mechanisms.Simulated(rand.New(rand.NewPCG(seed, 5))))
 }
 
-// must takes the error of a call that cannot fail.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // linearRows are n rows of y = xᵀθ + e, θ_j = j + 1, e ~ N(0, sd²).
 func linearRows(n, p int, sd float64, rng *rand.Rand) *vi.Rows {
 	rows := &vi.Rows{P: p}

@@ -3,14 +3,14 @@ package pvi
 import (
 	"math"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestFamilies(t *testing.T) {
 	diagonal, full := Family{Dim: 2}, Family{Dim: 2, Full: true}
 	mean, covariance, err := full.Moments([]float64{1, 0, 2, 1, 2}) // Λ = [2 1; 1 2], Λ⁻¹ = [2 −1; −1 2]/3
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	near(t, "mean", mean[0], 2./3, 1e-15)
 	near(t, "mean", mean[1], -1./3, 1e-15)
 	near(t, "covariance", covariance.At(0, 1), -1./3, 1e-15)

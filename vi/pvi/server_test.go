@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // step is a round of all clients.
 func step(t *testing.T, s *Server) {
 	t.Helper()
-	if _, err := s.Ask(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Ask(t.Context()))(t)
 }
 
 // linearServer has clients of 3 coefficients by Analytic, and the exact posterior.
@@ -37,9 +37,9 @@ func linearServer(t *testing.T) (s *Server, prior, exact []float64) {
 				}
 			}
 		}
-		clients = append(clients, must(NewLocal(must(NewAnalytic(rows, sd, Protection{})), 0.5, 100)))
+		clients = append(clients, must.Get(NewLocal(must.Get(NewAnalytic(rows, sd, Protection{}))(t), 0.5, 100))(t))
 	}
-	return must(NewServer(f, prior, clients)), prior, exact
+	return must.Get(NewServer(f, prior, clients))(t), prior, exact
 }
 
 // sumOfFactors is the prior plus all factors, which q has to be.
@@ -62,7 +62,7 @@ func TestConjugateIsExact(t *testing.T) {
 			}
 			for m := range s.clients {
 				if !synchronous {
-					must(s.Ask(t.Context(), (m+round)%len(s.clients)))
+					must.Get(s.Ask(t.Context(), (m+round)%len(s.clients)))(t)
 				}
 			}
 			if !floats.EqualApprox(s.Global(), sumOfFactors(s, prior), 1e-10) {
@@ -78,11 +78,11 @@ func TestConjugateIsExact(t *testing.T) {
 // A proposal that would leave no law moves neither the server nor any client.
 func TestRejectionRollsBack(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	good := must(NewLocal(constant{f, []float64{1, 1}}, 1, 100))
-	bad := must(NewLocal(constant{f, []float64{1, -5}}, 1, 100))
-	s := must(NewServer(f, f.Isotropic(1), []Client{good, bad}))
+	good := must.Get(NewLocal(constant{f, []float64{1, 1}}, 1, 100))(t)
+	bad := must.Get(NewLocal(constant{f, []float64{1, -5}}, 1, 100))(t)
+	s := must.Get(NewServer(f, f.Isotropic(1), []Client{good, bad}))(t)
 	step(t, s)
-	must(s.Ask(t.Context(), 1))
+	must.Get(s.Ask(t.Context(), 1))(t)
 	if s.Rejections() != 2 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(s.Factor(0), []float64{0, 0}) || !floats.Equal(s.Factor(1), []float64{0, 0}) {
 		t.Errorf("after %d rejections: global %v, factors %v, %v", s.Rejections(), s.Global(), s.Factor(0), s.Factor(1))
 	}
@@ -90,11 +90,11 @@ func TestRejectionRollsBack(t *testing.T) {
 	var clients []Client
 	rng := rand.New(rand.NewPCG(2, 2))
 	for m := range 4 {
-		rule := must(NewAnalytic(linearRows(5, 3, 1, rng), 1, Protection{5, 20, simulated(uint64(m))}))
-		clients = append(clients, must(NewLocal(rule, 0.5, 100)))
+		rule := must.Get(NewAnalytic(linearRows(5, 3, 1, rng), 1, Protection{5, 20, simulated(uint64(m))}))(t)
+		clients = append(clients, must.Get(NewLocal(rule, 0.5, 100))(t))
 	}
 	prior := Family{Dim: 3, Full: true}.Isotropic(0.05)
-	s = must(NewServer(Family{Dim: 3, Full: true}, prior, clients))
+	s = must.Get(NewServer(Family{Dim: 3, Full: true}, prior, clients))(t)
 	for range 50 {
 		step(t, s)
 		if !floats.EqualApprox(s.Global(), sumOfFactors(s, prior), 1e-6) || !s.family.Proper(s.Global()) {
@@ -110,9 +110,9 @@ func TestRejectionRollsBack(t *testing.T) {
 // becomes 1 in that coordinate.
 func TestFloor(t *testing.T) {
 	f := Family{Dim: 2}
-	c := must(NewLocal(constant{f, []float64{1, 1, -3, 2}}, 0.5, 100))
-	s := must(NewServer(f, f.Isotropic(1), []Client{c}))
-	must(s.Ask(t.Context(), 0))
+	c := must.Get(NewLocal(constant{f, []float64{1, 1, -3, 2}}, 0.5, 100))(t)
+	s := must.Get(NewServer(f, f.Isotropic(1), []Client{c}))(t)
+	must.Get(s.Ask(t.Context(), 0))(t)
 	if !floats.Equal(s.Factor(0), []float64{0, 0.5, 0, 1}) {
 		t.Errorf("factor %v", s.Factor(0))
 	}
@@ -120,7 +120,7 @@ func TestFloor(t *testing.T) {
 
 // A client computes nothing for a task that is none: no law, no factor, another family's.
 func TestLocalRefuses(t *testing.T) {
-	c := must(NewLocal(constant{Family{Dim: 1}, []float64{1, 1}}, 1, 100))
+	c := must.Get(NewLocal(constant{Family{Dim: 1}, []float64{1, 1}}, 1, 100))(t)
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, task := range []Task{
 		{1, []float64{0, -1}, []float64{0, 0}},
@@ -137,12 +137,12 @@ func TestLocalRefuses(t *testing.T) {
 
 func TestServerRefuses(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	c := must(NewLocal(constant{f, []float64{1, 1}}, 1, 100))
+	c := must.Get(NewLocal(constant{f, []float64{1, 1}}, 1, 100))(t)
 	for what, make := range map[string]func() (*Server, error){
 		"no clients":     func() (*Server, error) { return NewServer(f, f.Isotropic(1), nil) },
 		"improper prior": func() (*Server, error) { return NewServer(f, []float64{0, -1}, []Client{c}) },
 		"other family": func() (*Server, error) {
-			s := must(NewServer(Family{Dim: 2, Full: true}, []float64{0, 0, 1, 0, 1}, []Client{c}))
+			s := must.Get(NewServer(Family{Dim: 2, Full: true}, []float64{0, 0, 1, 0, 1}, []Client{c}))(t)
 			_, err := s.Ask(t.Context(), 0)
 			return s, err
 		},

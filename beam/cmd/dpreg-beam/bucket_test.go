@@ -23,11 +23,9 @@ import (
 // system in memory.
 func TestBucket(t *testing.T) {
 	s := people(t)
-	fs, err := filesystem.New(t.Context(), "memfs://rows/")
-	must.Do(t, err)
+	fs := must.Get(filesystem.New(t.Context(), "memfs://rows/"))(t)
 	for _, path := range s.paths {
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		put(t, fs, "memfs://rows/"+filepath.Base(path), text)
 	}
 	paths, err := sums.Find(t.Context(), "memfs://rows/*.csv")
@@ -42,10 +40,8 @@ func TestBucket(t *testing.T) {
 		t.Errorf("header %v: %v", header, err)
 	}
 	_, j, _ := inProcess.start(t)
-	dir, err := job.NewDir("memfs://staging")
-	must.Do(t, err)
-	got, err := sums.Sum(t.Context(), j, dir, paths, table.Options{}, s.design, s.kinds()[1])
-	must.Do(t, err)
+	dir := must.Get(job.NewDir("memfs://staging"))(t)
+	got := must.Get(sums.Sum(t.Context(), j, dir, paths, table.Options{}, s.design, s.kinds()[1]))(t)
 	if want, err := s.alone(t.Context(), s.kinds()[1]); err != nil || encoded(t, got) != encoded(t, want) {
 		t.Errorf("other sums (%v)", err)
 	}
@@ -62,18 +58,14 @@ func TestBucket(t *testing.T) {
 
 func put(t *testing.T, fs filesystem.Interface, path string, text []byte) {
 	t.Helper()
-	out, err := fs.OpenWrite(t.Context(), path)
-	must.Do(t, err)
-	if _, err := out.Write(text); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(fs.OpenWrite(t.Context(), path))(t)
+	must.Get(out.Write(text))(t)
 	must.Do(t, out.Close())
 }
 
 // What a worker wrote in part, or too late, is not read, and others cannot read any of it.
 func TestStaging(t *testing.T) {
-	dir, err := job.NewDir(t.TempDir())
-	must.Do(t, err)
+	dir := must.Get(job.NewDir(t.TempDir()))(t)
 	for _, text := range []string{"one", "two"} {
 		must.Do(t, dir.Write(t.Context(), []byte(text)))
 	}

@@ -49,8 +49,7 @@ func TestMain(m *testing.M) {
 // serve starts a job service, which is gone with all its workers when the test ends.
 func serve(t *testing.T) (endpoint string, process *os.Process) {
 	t.Helper()
-	free, err := net.Listen("tcp", "localhost:0")
-	must.Do(t, err)
+	free := must.Get(net.Listen("tcp", "localhost:0"))(t)
 	endpoint = free.Addr().String()
 	free.Close()
 	_, port, _ := net.SplitHostPort(endpoint)
@@ -105,8 +104,7 @@ func (e engine) start(t *testing.T) (*spoken, job.Engine, job.Dir) {
 	must.Do(t, j.Settle())
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(asProgram, "1") // for workers
-	dir, err := job.NewDir(t.TempDir())
-	must.Do(t, err)
+	dir := must.Get(job.NewDir(t.TempDir()))(t)
 	t.Cleanup(func() { dir.Remove(context.Background()) })
 	return s, j, dir
 }

@@ -59,14 +59,11 @@ type divided struct {
 // people is testdata/pums.csv, divided.
 func people(t *testing.T) divided {
 	t.Helper()
-	text, err := os.ReadFile("../../../testdata/pums.csv")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("../../../testdata/pums.csv"))(t)
 	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
-	file, err := os.Open("../../../testdata/pums.schema.json")
-	must.Do(t, err)
+	file := must.Get(os.Open("../../../testdata/pums.schema.json"))(t)
 	defer file.Close()
-	columns, err := schema.ReadSchema(file, "schema")
-	must.Do(t, err)
+	columns := must.Get(schema.ReadSchema(file, "schema"))(t)
 	var paths []string
 	folder := t.TempDir()
 	for part := range slices.Chunk(lines[1:], 90) {
@@ -127,8 +124,7 @@ func generated(t *testing.T, folder string, n int) divided {
 
 func write(t *testing.T, path string, lines func(*bufio.Writer)) {
 	t.Helper()
-	f, err := os.Create(path)
-	must.Do(t, err)
+	f := must.Get(os.Create(path))(t)
 	defer f.Close()
 	out := bufio.NewWriterSize(f, 1<<20)
 	lines(out)
@@ -137,9 +133,7 @@ func write(t *testing.T, path string, lines func(*bufio.Writer)) {
 
 func design(t *testing.T, s *schema.Schema) *schema.Design {
 	t.Helper()
-	d, err := s.Design("")
-	must.Do(t, err)
-	return d
+	return must.Get(s.Design(""))(t)
 }
 
 // compare has an engine sum the shards, last ones first, and one worker of dpreg.
@@ -185,8 +179,7 @@ func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Sum
 	t.Helper()
 	runtime.GC()
 	cpu, start := e.cpuSeconds(t), time.Now()
-	found, err := sum(t.Context())
-	must.Do(t, err)
+	found := must.Get(sum(t.Context()))(t)
 	seconds, text := time.Since(start).Seconds(), encoded(t, found)
 	t.Logf("| %s | %s | %T | %.2f | %.2f | %.6x |", s.name, e.name, found, e.cpuSeconds(t)-cpu, seconds, sha256.Sum256([]byte(text)))
 	return text
@@ -195,8 +188,7 @@ func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Sum
 // encoded is what has the same bytes where all rows are the same.
 func encoded(t *testing.T, s ssp.Summand) string {
 	t.Helper()
-	text, err := s.MarshalBinary()
-	must.Do(t, err)
+	text := must.Get(s.MarshalBinary())(t)
 	return string(text)
 }
 
@@ -232,13 +224,11 @@ func TestKilledWorker(t *testing.T) {
 		}
 	}
 	box := s.kinds()[0]
-	want, err := s.alone(t.Context(), box)
-	must.Do(t, err)
+	want := must.Get(s.alone(t.Context(), box))(t)
 	e := engines(t)[2]
 	said, j, dir := e.start(t)
 	killed := e.killWorker(t)
-	got, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, box)
-	must.Do(t, err)
+	got := must.Get(sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, box))(t)
 	select {
 	case <-killed:
 	default:

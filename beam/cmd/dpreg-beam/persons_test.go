@@ -64,23 +64,16 @@ func TestPersonsAreIdentical(t *testing.T) {
 			cmd.SetErr(io.Discard)
 			f := c
 			f.epsilon, f.mechanism, f.formula, f.output, f.person, f.bounds, f.engineFlags = "4", "auto", "y ~ x", "r.json", "who", []string{"x=-1:1,y=-1:1"}, engineFlags{attempts: 1}
-			cluster, err := f.launch(cmd)
-			must.Do(t, err)
+			cluster := must.Get(f.launch(cmd))(t)
 			defer cluster.end()
-			o, err := f.order(cmd, cluster, filepath.Join(folder, "rows"))
-			must.Do(t, err)
-			source, err := table.Find(filepath.Join(folder, "rows"))
-			must.Do(t, err)
+			o := must.Get(f.order(cmd, cluster, filepath.Join(folder, "rows")))(t)
+			source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
 			var made [2][]byte
 			for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
 				o.Rows, o.Path, o.Ledger, o.MakeLedger = rows, filepath.Join(t.TempDir(), fmt.Sprint(i, ".json")), "", false
 				o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
-				if _, err := custody.Publish(t.Context(), o); err != nil {
-					t.Fatal(err)
-				}
-				if made[i], err = os.ReadFile(o.Path); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(custody.Publish(t.Context(), o))(t)
+				made[i] = must.Get(os.ReadFile(o.Path))(t)
 			}
 			if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte(`"persons"`)) {
 				t.Errorf("another release than of one process:\n%s\n%s", made[0], made[1])
@@ -93,23 +86,20 @@ func TestPersonsAreIdentical(t *testing.T) {
 // with a row is told as where rows stand alone.
 func TestPersonsOnEngines(t *testing.T) {
 	folder := visits(t)
-	paths, err := sums.Find(t.Context(), filepath.Join(folder, "rows"))
-	must.Do(t, err)
+	paths := must.Get(sums.Find(t.Context(), filepath.Join(folder, "rows")))(t)
 	d := xy(t)
 	options := table.Options{Person: "who", PersonKey: [32]byte{7}}
 	how := persons.Grouping{Rule: persons.Rule{Kind: persons.Rows, Most: 2}, Key: [32]byte{9}}
 	pass := ssp.Pass{Columns: 2}
-	source, err := table.Find(filepath.Join(folder, "rows"))
-	must.Do(t, err)
+	source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
 	group := persons.NewGroup(how, 2, 1)
 	defer group.Close()
 	must.Do(t, options.Scan(t.Context(), source, d, group.Workers()[0].Add))
 	var told persons.Told
-	want, err := pass.Gather(1, func(sinks ...func([]float64) error) (err error) {
+	want := must.Get(pass.Gather(1, func(sinks ...func([]float64) error) (err error) {
 		told, err = group.Each(context.Background(), sinks...)
 		return err
-	})
-	must.Do(t, err)
+	}))(t)
 	for _, e := range engines(t) {
 		_, j, dir := e.start(t)
 		got, gotTold, err := sums.Persons(t.Context(), j, dir, paths, options, d, how, pass)
@@ -127,8 +117,7 @@ func TestPersonsOnEngines(t *testing.T) {
 		t.Errorf("stdout:\n%s", r.stdout)
 	}
 	bad := filepath.Join(folder, "rows", "3.csv")
-	text, err := os.ReadFile(bad)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(bad))(t)
 	must.Do(t, os.WriteFile(bad, append(text, "0.1,,secret\n"...), 0o600))
 	r = program(t, folder, append(args, "-o", "b.json", "--no-ledger")...)
 	r.ends(t, custody.Misused, "3.csv")

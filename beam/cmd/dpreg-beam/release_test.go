@@ -72,8 +72,7 @@ func workspace(t *testing.T) (folder string) {
 	for _, path := range s.paths {
 		must.Do(t, os.Rename(path, filepath.Join(folder, "rows", filepath.Base(path))))
 	}
-	text, err := os.ReadFile("../../../testdata/pums.schema.json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("../../../testdata/pums.schema.json"))(t)
 	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.schema.json"), text, 0o600))
 	return folder
 }
@@ -89,8 +88,7 @@ func TestRelease(t *testing.T) {
 	if !strings.Contains(r.stdout, "n = 1000") {
 		t.Errorf("stdout:\n%s", r.stdout)
 	}
-	made, err := release.ReadFile(in("r.json"))
-	must.Do(t, err)
+	made := must.Get(release.ReadFile(in("r.json")))(t)
 	if made.N != 1000 || made.Simulated || made.Schema.Response.Name != "income" || len(made.Schema.Covariates) != 2 {
 		t.Errorf("the release is of %d rows of %v", made.N, made.Schema)
 	}
@@ -131,10 +129,8 @@ func TestReleaseIsIdentical(t *testing.T) {
 	if code := run(t.Context(), new(bytes.Buffer), &stderr, args); code != custody.Done {
 		t.Fatalf("exit code %d:\n%s", code, &stderr.said)
 	}
-	made, err := os.ReadFile(in("r.json"))
-	must.Do(t, err)
-	golden, err := os.ReadFile("../../../cmd/dpreg/testdata/releases.golden")
-	must.Do(t, err)
+	made := must.Get(os.ReadFile(in("r.json")))(t)
+	golden := must.Get(os.ReadFile("../../../cmd/dpreg/testdata/releases.golden"))(t)
 	if !strings.Contains(string(golden), fmt.Sprintf("%x formula\n", sha256.Sum256(made))) {
 		t.Errorf("another release than dpreg's:\n%s", made)
 	}
@@ -149,23 +145,16 @@ func TestLooksAreIdentical(t *testing.T) {
 	cmd.SetContext(t.Context())
 	cmd.SetErr(io.Discard)
 	f := releaseFlags{epsilon: "4", steps: "3", mechanism: "auto", neighbours: "replace-one", formula: "income~age+educ+sex", output: "r.json", engineFlags: engineFlags{attempts: 1}}
-	c, err := f.launch(cmd)
-	must.Do(t, err)
+	c := must.Get(f.launch(cmd))(t)
 	defer c.end()
-	o, err := f.order(cmd, c, filepath.Join(folder, "rows"))
-	must.Do(t, err)
-	source, err := table.Find(filepath.Join(folder, "rows"))
-	must.Do(t, err)
+	o := must.Get(f.order(cmd, c, filepath.Join(folder, "rows")))(t)
+	source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
 	var made [2][]byte
 	for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
 		o.Rows, o.Path = rows, filepath.Join(folder, fmt.Sprint(i, ".json"))
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
-		if _, err := custody.Publish(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		if made[i], err = os.ReadFile(o.Path); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(custody.Publish(t.Context(), o))(t)
+		made[i] = must.Get(os.ReadFile(o.Path))(t)
 	}
 	if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte("dpreg-release/2")) {
 		t.Errorf("another release than of one process:\n%s", made[0])
@@ -178,8 +167,7 @@ func TestBadRows(t *testing.T) {
 	folder := workspace(t)
 	for name, line := range map[string]string{"07.csv": "59,1,secret,1,0,1\n", "03.csv": "59,1,,1,0,1\n"} {
 		path := filepath.Join(folder, "rows", name)
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		lines := strings.SplitAfter(string(text), "\n")
 		lines[40] = line
 		must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))

@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 // program puts it on the PATH.
 func program(t *testing.T) {
 	t.Helper()
-	self, err := os.Executable()
-	must.Do(t, err)
+	self := must.Get(os.Executable())(t)
 	folder := t.TempDir()
 	must.Do(t, os.Symlink(self, filepath.Join(folder, duckdb.Program)))
 	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -49,8 +48,7 @@ const pums = "../../../testdata/pums.csv"
 // execute runs statements in a database file.
 func execute(t *testing.T, file string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("duckdb", file)
-	must.Do(t, err)
+	db := must.Get(sql.Open("duckdb", file))(t)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
@@ -66,8 +64,7 @@ func sum(t *testing.T, place, name string, d *schema.Design, o table.Options) (s
 	if err != nil {
 		return "", err
 	}
-	q, err := pushdown.New(d, o)
-	must.Do(t, err)
+	q := must.Get(pushdown.New(d, o))(t)
 	s, err := rows.Sum(t.Context(), q)
 	if err != nil {
 		return "", err
@@ -109,19 +106,14 @@ func TestPersons(t *testing.T) {
 			defer g.Close()
 			must.Do(t, scan(g.Workers()[0].Add))
 			a := ssp.NewAccumulator(2)
-			if _, err := g.Each(t.Context(), a.AddRows); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(g.Each(t.Context(), a.AddRows))(t)
 			return pushdowntest.Text(a.Statistics())
 		}
-		file, err := table.Find(pums)
-		must.Do(t, err)
+		file := must.Get(table.Find(pums))(t)
 		want := means(func(sink func([]float64) error) error { return o.Scan(t.Context(), file, d, sink) })
 		for form, place := range forms(t) {
-			rows, err := duckdb.Open(t.Context(), "duckdb:", place)
-			must.Do(t, err)
-			q, err := pushdown.New(d, o)
-			must.Do(t, err)
+			rows := must.Get(duckdb.Open(t.Context(), "duckdb:", place))(t)
+			q := must.Get(pushdown.New(d, o))(t)
 			if got := means(func(sink func([]float64) error) error { return q.Scan(t.Context(), rows, sink) }); got != want {
 				t.Errorf("%s, %s: other means", form, person)
 			}
@@ -133,8 +125,7 @@ func TestPersons(t *testing.T) {
 // FROM, by form.
 func forms(t *testing.T) map[string]string {
 	t.Helper()
-	rows, err := filepath.Abs(pums)
-	must.Do(t, err)
+	rows := must.Get(filepath.Abs(pums))(t)
 	folder := t.TempDir()
 	place := func(name string) string { return filepath.Join(folder, name) }
 	execute(t, "",
@@ -156,21 +147,16 @@ func forms(t *testing.T) map[string]string {
 
 func people(t *testing.T) *schema.Design {
 	t.Helper()
-	text, err := os.ReadFile(strings.TrimSuffix(pums, ".csv") + ".schema.json")
-	must.Do(t, err)
-	s, err := schema.ReadSchema(strings.NewReader(string(text)), "schema")
-	must.Do(t, err)
-	d, err := s.Design("income ~ .")
-	must.Do(t, err)
-	return d
+	text := must.Get(os.ReadFile(strings.TrimSuffix(pums, ".csv") + ".schema.json"))(t)
+	s := must.Get(schema.ReadSchema(strings.NewReader(string(text)), "schema"))(t)
+	return must.Get(s.Design("income ~ ."))(t)
 }
 
 // TestForms: the same of files that DuckDB reads.
 func TestForms(t *testing.T) {
 	program(t)
 	d := people(t)
-	source, err := table.Find(pums)
-	must.Do(t, err)
+	source := must.Get(table.Find(pums))(t)
 	a := ssp.NewAccumulator(len(d.Columns()))
 	must.Do(t, (table.Options{}).Scan(t.Context(), source, d, a.AddRows))
 	s := a.Statistics()
@@ -196,9 +182,7 @@ func TestErrors(t *testing.T) {
 	execute(t, file, "CREATE TABLE cells AS SELECT 1::DOUBLE AS y, NULL::DOUBLE AS null_, 'NaN'::DOUBLE AS nan, 'inf'::DOUBLE AS inf, 'secret7391' AS text_")
 	box := func(x string) *schema.Design {
 		s := &schema.Schema{Columns: []schema.Column{{Name: x, Upper: 10}, {Name: "y", Upper: 10}}}
-		d, err := s.Design("")
-		must.Do(t, err)
-		return d
+		return must.Get(s.Design(""))(t)
 	}
 	for _, c := range []struct{ place, name, x, says string }{
 		{"duckdb:" + file, "cells", "null_", "missing value"},
@@ -256,9 +240,7 @@ func TestRelease(t *testing.T) {
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		r, err := release.ReadFile(path)
-		must.Do(t, err)
-		return r
+		return must.Get(release.ReadFile(path))(t)
 	}
 	for _, steps := range []string{"1", "3"} {
 		file := made("file"+steps+".json", "--steps", steps, pums)

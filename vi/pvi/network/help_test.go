@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testca"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -17,14 +18,6 @@ import (
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
-
-// must takes the error of a call that cannot fail.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // scene is a session and what its sides need.
 type scene struct {
@@ -62,7 +55,7 @@ func newScene(t *testing.T, clients, rounds int, change func(*pvi.Session)) *sce
 		change(&s)
 	}
 	dir := t.TempDir()
-	return &scene{t, must(Open(filepath.Join(dir, "server"), s)), testca.New(t, dir), dir, new(lines)}
+	return &scene{t, must.Get(Open(filepath.Join(dir, "server"), s))(t), testca.New(t, dir), dir, new(lines)}
 }
 
 // local is client m, with the same rows and noise each time.
@@ -79,7 +72,7 @@ func (s *scene) local(m int) (*pvi.Local, int64) {
 		rows.X, rows.Y = append(rows.X, 1, a, b), append(rows.Y, y)
 	}
 	noise := mechanisms.Simulated(rand.New(rand.NewPCG(uint64(m), 2)))
-	c, err := s.session.Local(rows, must(s.session.Training()).Multiplier, mechanisms.NewStream(noise))
+	c, err := s.session.Local(rows, must.Get(s.session.Training())(s.t).Multiplier, mechanisms.NewStream(noise))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -89,7 +82,7 @@ func (s *scene) local(m int) (*pvi.Local, int64) {
 // drive is what a run does with clients: one after the other, or all at once. After updates stop, if it is
 // above 0, it gives up.
 func (s *scene) drive(ctx context.Context, clients []pvi.Client, atOnce bool, stop int) (*pvi.Server, error) {
-	server := must(s.session.Server(clients))
+	server := must.Get(s.session.Server(clients))(s.t)
 	for i := range s.session.Rounds * len(clients) {
 		var err error
 		switch {
@@ -119,7 +112,7 @@ func (s *scene) simulation(atOnce bool) []float64 {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if slices.Equal(server.Global(), must(s.session.Family()).Isotropic(s.session.PriorSD)) || server.Rejections() > 0 {
+	if slices.Equal(server.Global(), must.Get(s.session.Family())(s.t).Isotropic(s.session.PriorSD)) || server.Rejections() > 0 {
 		s.t.Fatal("the simulation goes nowhere: the test tests nothing")
 	}
 	return server.Global()
@@ -143,7 +136,7 @@ func (s *scene) run(ctx context.Context, server *Server, atOnce bool, stop int) 
 	if err != nil {
 		return nil, err
 	}
-	driver, err := s.drive(ctx, must(server.Clients()), atOnce, stop)
+	driver, err := s.drive(ctx, must.Get(server.Clients())(s.t), atOnce, stop)
 	if err != nil {
 		return nil, err
 	}

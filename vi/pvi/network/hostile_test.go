@@ -19,6 +19,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testca"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/vi/pvi"
@@ -37,7 +38,7 @@ func (s *scene) hostile(replies ...reply) (address string, heard func() []answer
 	}, connect.WithCodec(codec{})))
 	cert, key := s.ca.Server(s.t, "server")
 	server := httptest.NewUnstartedServer(mux)
-	server.TLS = must(Identity{cert, key, s.ca.CA()}.config())
+	server.TLS = must.Get(Identity{cert, key, s.ca.CA()}.config())(s.t)
 	server.StartTLS()
 	s.t.Cleanup(server.Close)
 	return server.Listener.Addr().String(), func() []answer { return said }
@@ -159,7 +160,7 @@ func TestHostileClient(t *testing.T) {
 	s := newScene(t, 2, 2, nil)
 	server := s.listen("127.0.0.1:0", time.Minute)
 	cert, key := s.ca.Client(t, "client 1")
-	config := must(Identity{cert, key, s.ca.CA()}.config())
+	config := must.Get(Identity{cert, key, s.ca.CA()}.config())(t)
 	var driver = make(chan []float64, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -216,10 +217,10 @@ func TestHostileClient(t *testing.T) {
 // Changes that would leave no law, or one of numbers too large, move nothing.
 func TestHugeChange(t *testing.T) {
 	s := newScene(t, 2, 2, nil)
-	want := must(s.session.Family()).Isotropic(s.session.PriorSD)
+	want := must.Get(s.session.Family())(t).Isotropic(s.session.PriorSD)
 	for _, change := range [][]float64{{0, 0, 0, -1, 0, 0}, {1.7e308, 0, 0, 0, 0, 1.7e308}} {
-		driver := must(s.session.Server([]pvi.Client{always(change), always(change)}))
-		must(driver.Ask(t.Context()))
+		driver := must.Get(s.session.Server([]pvi.Client{always(change), always(change)}))(t)
+		must.Get(driver.Ask(t.Context()))(t)
 		if driver.Rejections() != 1 || !same(driver.Global(), want) {
 			t.Errorf("%v leads to %v, %d rejections", change, driver.Global(), driver.Rejections())
 		}
@@ -240,7 +241,7 @@ func TestStrangers(t *testing.T) {
 		cert, key := a.Client(t, name)
 		return Identity{cert, key, ca}
 	}
-	dial := func(id Identity) *Conn { return must(Dial("https://"+server.Address(), id, s.says.say)) }
+	dial := func(id Identity) *Conn { return must.Get(Dial("https://"+server.Address(), id, s.says.say))(t) }
 	if got, err := dial(identity(s.ca, "client 1", s.ca.CA())).Session(t.Context()); err != nil || got.Digest() != s.session.Digest() {
 		t.Fatal(err)
 	}
@@ -256,9 +257,9 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(must(os.ReadFile(s.ca.CA())))
+	pool.AppendCertsFromPEM(must.Get(os.ReadFile(s.ca.CA()))(t))
 	id := identity(s.ca, "client 1", s.ca.CA())
-	old := must(id.config())
+	old := must.Get(id.config())(t)
 	old.MinVersion, old.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 	for name, config := range map[string]*tls.Config{"no certificate": {RootCAs: pool}, "TLS 1.2": old} {
 		if status, body := post(t, server.Address(), sessionPath, "application/json", "{}", config); status != 0 {
@@ -267,11 +268,11 @@ func TestStrangers(t *testing.T) {
 	}
 	// A client's certificate is none of a server.
 	fake := httptest.NewUnstartedServer(http.NotFoundHandler())
-	fake.TLS = must(identity(s.ca, "client 2", s.ca.CA()).config())
+	fake.TLS = must.Get(identity(s.ca, "client 2", s.ca.CA()).config())(t)
 	fake.Config.ErrorLog = server.http.ErrorLog
 	fake.StartTLS()
 	defer fake.Close()
-	if _, err := must(Dial(fake.URL, id, s.says.say)).Session(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := must.Get(Dial(fake.URL, id, s.says.say))(t).Session(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Error(err)
 	}
 }
@@ -283,9 +284,7 @@ func TestWrongFiles(t *testing.T) {
 	cert, key := ca.Client(t, "a")
 	_, other := ca.Client(t, "b")
 	none, junk := filepath.Join(dir, "none.pem"), filepath.Join(dir, "junk.pem")
-	if err := os.WriteFile(junk, bytes.Repeat([]byte("x"), 100), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(junk, bytes.Repeat([]byte("x"), 100), 0o600))
 	for _, c := range []struct {
 		address string
 		id      Identity

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
@@ -38,10 +39,7 @@ func asked(round int) pvi.Task {
 // No answer leaves that Before refuses, neither the first time nor when it is asked for again.
 func TestBefore(t *testing.T) {
 	c := &answering{memory: []float64{0}}
-	j, err := Record(c, t.TempDir(), 12, c.memory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(Record(c, t.TempDir(), 12, c.memory))(t)
 	var told []float64
 	refusal := errors.New("refused")
 	for _, want := range []error{refusal, refusal, nil, nil} {
@@ -65,10 +63,7 @@ func TestJournal(t *testing.T) {
 	journal := func() (*Journal, *answering) {
 		t.Helper()
 		c := &answering{memory: []float64{0}}
-		j, err := Record(c, dir, 12, c.memory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must.Get(Record(c, dir, 12, c.memory))(t)
 		return j, c
 	}
 	answer := func(j *Journal, task pvi.Task, want float64) {
@@ -114,14 +109,9 @@ func TestJournal(t *testing.T) {
 		t.Errorf("it remembers %v, not what the other process kept", c.memory)
 	}
 	// A copy of one round's file serves for no other, and a damaged one for none.
-	text, err := os.ReadFile(filepath.Join(dir, journalName(1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, journalName(1))))(t)
 	for as, says := range map[string]string{string(text): "another law", strings.Replace(string(text), "task", "tusk", 1): "whole", string(text[:9]): "whole"} {
-		if err := os.WriteFile(filepath.Join(dir, journalName(2)), []byte(as), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, journalName(2)), []byte(as), 0o600))
 		two := asked(2)
 		two.Global = []float64{1} // that of the round whose file it is
 		refused(again, two, says)
@@ -141,15 +131,11 @@ func TestJournal(t *testing.T) {
 	if c.err = nil; j.Kept() != 0 {
 		t.Errorf("%d rounds are kept of none", j.Kept())
 	}
-	if err := write(j.path(1), entry{Task: asked(1), Memory: []float64{5}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(j.path(1), entry{Task: asked(1), Memory: []float64{5}}))
 	if got, err := j.Update(t.Context(), asked(1)); got != nil || err != nil || c.given != 1 {
 		t.Errorf("a round that was skipped: %v, %v", got, err)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(dir))
 	if _, err := j.Update(t.Context(), asked(2)); err == nil {
 		t.Errorf("an answer that could not be kept was sent: %v", err)
 	}
@@ -161,10 +147,7 @@ func TestOpen(t *testing.T) {
 	session := *s.session
 	session.ID = nil
 	dir := filepath.Join(t.TempDir(), "d")
-	first, err := Open(dir, session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(Open(dir, session))(t)
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}

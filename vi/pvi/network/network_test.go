@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testdir"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
@@ -58,7 +59,7 @@ func TestNetworkIsTheSimulation(t *testing.T) {
 // passed forwards connections to an address, and counts their bytes.
 func passed(t *testing.T, address string) (by string, bytes *atomic.Int64) {
 	t.Helper()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	bytes = new(atomic.Int64)
 	pass := func(to, from net.Conn) {
@@ -128,7 +129,7 @@ func TestServerRestarts(t *testing.T) {
 	}
 	// Once more, when all is over: nobody is asked again.
 	server.Close()
-	again := must(s.drive(t.Context(), must(s.listen(address, time.Minute).Clients()), false, 0))
+	again := must.Get(s.drive(t.Context(), must.Get(s.listen(address, time.Minute).Clients())(t), false, 0))(t)
 	if !same(again.Global(), want) {
 		t.Error("the journal has another result than the run had")
 	}
@@ -169,9 +170,7 @@ func TestClientRestarts(t *testing.T) {
 		_, err := s.join(t.Context(), 1, server.Address(), func(c pvi.Client) pvi.Client { return counted{c, &updates, -1, nil} })
 		ended <- err
 	}()
-	if _, err := s.run(t.Context(), server, false, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.run(t.Context(), server, false, 0))(t)
 	ends()
 	if err := <-ended; err != nil || updates != 6 {
 		t.Errorf("%d updates of 6 rounds, error %v", updates, err)
@@ -180,9 +179,7 @@ func TestClientRestarts(t *testing.T) {
 	last := make([]float64, 6)
 	for round := 1; round <= 6; round++ {
 		var e entry
-		if err := read(filepath.Join(s.dir, "client 2", journalName(round)), &e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, read(filepath.Join(s.dir, "client 2", journalName(round)), &e))
 		for j, v := range e.Memory {
 			if v <= last[j] {
 				t.Errorf("round %d: its rule remembers %v of coordinate %d, and %v before", round, v, j, last[j])
@@ -225,9 +222,9 @@ func TestSlowAndLostClients(t *testing.T) {
 		_, err := s.join(lost, 2, server.Address(), func(c pvi.Client) pvi.Client { return counted{c, &updates, 1, lose} })
 		over <- err
 	}()
-	rows := must(server.Gather(t.Context()))
-	clients := must(server.Clients())
-	driver := must(s.session.Server(clients))
+	rows := must.Get(server.Gather(t.Context()))(t)
+	clients := must.Get(server.Clients())(t)
+	driver := must.Get(s.session.Server(clients))(t)
 	for i := range 12 {
 		if i == 9 { // in round 4 the slow one is there again
 			close(late)
@@ -237,7 +234,7 @@ func TestSlowAndLostClients(t *testing.T) {
 				server.mutex.Unlock()
 			}
 		}
-		must(driver.Ask(t.Context(), i%3))
+		must.Get(driver.Ask(t.Context(), i%3))(t)
 	}
 	server.Finish(t.Context(), End{driver.Global(), rows})
 	ends()
@@ -247,9 +244,7 @@ func TestSlowAndLostClients(t *testing.T) {
 	answered := func(m int) (rounds []int) {
 		for round := 1; round <= 4; round++ {
 			var e entry
-			if err := read(filepath.Join(s.dir, "server", "client-"+s.session.Clients[m], journalName(round)), &e); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, read(filepath.Join(s.dir, "server", "client-"+s.session.Clients[m], journalName(round)), &e))
 			if len(e.Change) > 0 {
 				rounds = append(rounds, round)
 			}
@@ -266,7 +261,7 @@ func TestSlowAndLostClients(t *testing.T) {
 		}
 	}
 	// The driver keeps factors: the law is the prior times them.
-	sum := must(s.session.Family()).Isotropic(s.session.PriorSD)
+	sum := must.Get(s.session.Family())(t).Isotropic(s.session.PriorSD)
 	for m := range clients {
 		for j, v := range driver.Factor(m) {
 			sum[j] += v
@@ -298,7 +293,7 @@ func TestLostTogether(t *testing.T) {
 func TestNumbersCross(t *testing.T) {
 	want := []float64{0, math.Copysign(0, -1), 1. / 3, math.MaxFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022, math.Nextafter(1, 2)}
 	var got answer
-	if err := (codec{}).Unmarshal(must(codec{}.Marshal(answer{Change: want})), &got); err != nil || !same(got.Change, want) {
+	if err := (codec{}).Unmarshal(must.Get(codec{}.Marshal(answer{Change: want}))(t), &got); err != nil || !same(got.Change, want) {
 		t.Errorf("%v became %v, error %v", want, got.Change, err)
 	}
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
