@@ -18,8 +18,8 @@ const orMissing = "; if its text means missing, as NaN or a dot may, name it: --
 var (
 	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3; --decimal , reads -1,5" + orMissing)
 	errComma   = errors.New("a cell is not a finite decimal number such as -1,5 or 2e3, without a point" + orMissing)
-	errBoolean = errors.New("a cell is neither true nor false, 1 nor 0" + orMissing)
-	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing + "; --other LEVEL counts such cells as one level")
+	errBoolean = errors.New("a cell is neither true nor false, 1 nor 0; others, as yes and no, are levels: --levels NAME=no,yes" + orMissing)
+	errLevel   = errors.New("a cell is none of the levels that --levels or the schema lists" + orMissing + "; --other LEVEL counts such cells as one level")
 )
 
 // field is a column of a file, and what its cells give to a row: a number, or the

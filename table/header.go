@@ -54,7 +54,7 @@ func recognised(names, known []string) bool {
 const maxBelow = 1000
 
 // wayOut is what to do about a header that looks like a row.
-const wayOut = "; the first line must name the columns: if it does, name those of the model by --formula, --bounds or a schema (dpreg release)"
+const wayOut = "; the first line must name the columns: if it does, name those of the model by --bounds, --levels, --formula or a schema"
 
 var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it" + wayOut)
 

@@ -83,7 +83,7 @@ var wrongData = []wrong{
 	{name: "empty", args: bounded, code: misused, says: "empty", files: map[string]string{"bad.csv": ""}},
 	{name: "header only", args: bounded, code: misused, says: "no rows", files: csv("x,y")},
 	{name: "no header", args: bounded, code: misused, says: "bad.csv:1", files: csv(secret+",2", "3,4")},
-	{name: "no header, template", args: "schema bad.csv", code: misused, says: "bad.csv:1: the first line may be a row of data", files: csv(secret+",Rome", "Bob,Oslo")},
+	{name: "no header, template", args: "schema bad.csv", code: misused, says: "if it does, name those of the model by --bounds, --levels", files: csv(secret+",Rome", "Bob,Oslo")},
 	{name: "no header, fit", args: "fit --eps 1 bad.csv", code: misused, says: "bad.csv:1: the first line may be", files: csv("Ann,"+secret, "Bob,Oslo")},
 	{name: "no header, formula", args: "release --eps 1 --formula y~x bad.csv", code: misused, says: "bad.csv:1: the first line may be", files: csv("Ann,"+secret, "Bob,Oslo")},
 	{name: "no header, vi", args: "vi --eps 1 --delta 1e-6 --model logistic --formula y~x bad.csv", code: misused, says: "bad.csv:1: the first line may be", files: csv("Ann,"+secret, "Bob,Oslo")},
