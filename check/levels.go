@@ -33,6 +33,12 @@ func (l familyLaw) columns(dst []normal) []normal {
 	return dst
 }
 
+// Names of blocks of sums by levels, between which there are none where covariates are categories alone.
+const (
+	RowsOfLevels   = "rows of levels"
+	SumsOfYByLevel = "sums of y by level"
+)
+
 // byLevels are what there is of sums by levels, which of several looks are in a frame.
 type byLevels struct {
 	entries       []model.Monomial
@@ -41,7 +47,7 @@ type byLevels struct {
 
 // blocks are counts, sums within levels and products, of x and of y, and all.
 func (l byLevels) blocks() []checkBlock {
-	all := []checkBlock{{name: "rows of levels"}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: "sums of y by level"}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
+	all := []checkBlock{{name: RowsOfLevels}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: SumsOfYByLevel}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
 	for e, entry := range l.entries {
 		at, y := 0, len(entry.Of) > 0 && entry.Of[len(entry.Of)-1] == l.last
 		switch {

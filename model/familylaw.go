@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
@@ -14,7 +16,8 @@ import (
 //	E w = M_0,   E xw = m_lM_0 + (Tβ/s)M_1,   E w² = S_0,   M_j = E[g u^j],   S_0 = E[g₂],
 //
 // and the covariance of simulated rows, which does for a discrepancy. Sums are those of rows;
-// of more than mostRows, of so many, spread about their mean by √(n/mostRows).
+// of more than mostRows, of so many, spread about their mean by √(n/mostRows). Of categories alone and a response that is 0
+// or 1 they are multinomial and binomial.
 type FamilyLaw struct {
 	*LevelLaw
 	family  Family
@@ -151,6 +154,10 @@ func (l *FamilyLaw) Covariance(dst []float64, n float64) {
 
 // RandExact draws them.
 func (l *FamilyLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
+	if l.d == 1 && l.most == 1 {
+		l.randCounts(dst, n, rng)
+		return
+	}
 	rows := min(math.Round(n), mostRows)
 	clear(dst)
 	for range int(rows) {
@@ -163,4 +170,22 @@ func (l *FamilyLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 	for i, v := range l.mean {
 		dst[i] = n*v + spread*dst[i]
 	}
+}
+
+// randCounts is RandExact where rows of a level are alike.
+func (l *FamilyLaw) randCounts(dst []float64, n float64, rng *rand.Rand) {
+	left, rest := n, 1.0
+	sums := dst[l.counts:]
+	for level, share := range l.share {
+		rows := left
+		if level < l.levels-1 {
+			rows = distuv.Binomial{N: left, P: max(0, min(1, share/rest)), Src: rng}.Rand()
+		}
+		left, rest = left-rows, rest-share
+		if at := level - l.levels + l.counts; at >= 0 {
+			dst[at] = rows
+		}
+		sums[level] = 2*distuv.Binomial{N: rows, P: l.family.Mean(l.index.Eta[level]), Src: rng}.Rand() - rows
+	}
+	sums[l.levels] = n
 }

@@ -61,3 +61,31 @@ func TestBesselOfNaN(t *testing.T) {
 		}
 	}
 }
+
+// TestSummedLaplace: the law of the sum of k Laplace variables of scale 1 has, by the partial fractions of (1 + t²)^−k, the
+// density e^−|x| times a polynomial, of k = 2 and 3 to a constant (1 + |x|) and (3 + 3|x| + x²), and the variance 2k.
+func TestSummedLaplace(t *testing.T) {
+	const b = 2.5
+	for k, polynomial := range map[int]func(x float64) float64{
+		1: func(float64) float64 { return 1 }, 2: func(x float64) float64 { return 1 + x }, 3: func(x float64) float64 { return 3 + 3*x + x*x },
+	} {
+		told := &Told{Kind: release.Laplace, Counts: []float64{0}, Sums: [][]float64{{0}}, Z: []float64{0, 0, 0}, Scale: []float64{b, b, b}}
+		told.summed(float64(k))
+		noise := NewNoise(&Observation{Shape: Shape{}, Kind: told.Kind, Told: told})
+		slope := make([]float64, 3)
+		at := func(part int, x float64) float64 { return noise.Part(slope, []float64{x, x, x}, part) }
+		for _, x := range []float64{0.1, 1, 7, -30} {
+			u := math.Abs(x) / b
+			want := math.Log(polynomial(u)/polynomial(0)) - u
+			if got := at(1, x) - at(1, 0); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+				t.Errorf("k = %d: log p(%v) − log p(0) is %v, not %v", k, x, got, want)
+			}
+			if got := at(2, x) - at(2, 0); math.Abs(got+u) > 1e-6*(1+u) {
+				t.Errorf("of products log p(%v) − log p(0) is %v, not %v", x, got, -u)
+			}
+		}
+		if got := told.Variance(0); math.Abs(got-2*float64(k)*b*b) > 1e-9 {
+			t.Errorf("k = %d: variance %v", k, got)
+		}
+	}
+}

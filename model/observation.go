@@ -53,7 +53,9 @@ func Observe(r *release.Release) (*Observation, error) {
 		Moments: observeMoments(r),
 	}
 	if r.Levels != nil {
-		o.Told = observeLevels(r)
+		if o.Told = observeLevels(r); o.Told.Kind != kind { // of cells that are merged
+			o.Kind, o.Freedom = o.Told.Kind, laplaceFreedom
+		}
 	}
 	if r.Levels.PerLevel() {
 		var err error

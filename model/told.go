@@ -89,9 +89,13 @@ type Part struct {
 func observeLevels(r *release.Release) *Told {
 	l := r.Levels
 	t := &Told{Kind: r.Noise.Kind, Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales()}
-	if l.Noise != nil {
-		t.InBalls(l.Noise.Freedom, r.Noise.Freedom)
-	} else {
+	times := float64(max(1, l.Merged))
+	switch {
+	case l.Noise != nil:
+		t.InBalls(times*l.Noise.Freedom, r.Noise.Freedom)
+	case l.Merged > 0 && t.Kind == release.Laplace:
+		t.summed(times)
+	default:
 		t.Apart()
 	}
 	return t
@@ -101,6 +105,20 @@ func observeLevels(r *release.Release) *Told {
 func (t *Told) Apart() {
 	for i := range t.Z {
 		t.Parts = append(t.Parts, Part{At: []int{i}})
+	}
+}
+
+// laplaceFreedom is that of Laplace noise as of a ball: √V times normal noise, V ~ χ² of two degrees.
+const laplaceFreedom = 2
+
+// summed is Apart of Laplace noise of which that on counts and sums is the sum of so many: of V's they are √ΣV times normal.
+func (t *Told) summed(times float64) {
+	t.Kind = release.Ball
+	t.Apart()
+	for i := range t.Parts {
+		if t.Parts[i].Freedom = laplaceFreedom; i < len(t.Counts)+len(t.Sums)*len(t.Sums[0]) {
+			t.Parts[i].Freedom *= times
+		}
 	}
 }
 

@@ -58,6 +58,16 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 	refused := func(err error) error {
 		return fmt.Errorf("formula %q: this release has its sums by the levels of %s: %w", formula, r.Levels.Factor, err)
 	}
+	factors, of, err := cells.Merge(&r.Schema, formula)
+	if err != nil {
+		return nil, refused(err)
+	}
+	if n := len(factors); n > 0 && n < len(cells.Factors()) {
+		if r, err = r.merged(cells, factors, of); err != nil {
+			return nil, refused(err)
+		}
+		return r.Select(formula)
+	}
 	design, coding, err := cells.Select(&r.Schema, formula)
 	if err != nil {
 		return nil, refused(err)
@@ -86,6 +96,32 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 	out.Levels.Coding, out.Schema = coding, *design
 	out.Statistics = StatisticsFromVector(out.Dim(), out.Levels.coded(out.Dim(), float64(r.N), products))
 	return out, nil
+}
+
+// merged is a release of sums by the cells of some of the factors, of each cell with the number of that of these which it is
+// a part of: rows and sums add up, and their noise does.
+func (r *Release) merged(cells *schema.Cells, factors []string, of []int) (*Release, error) {
+	factor := schema.Named(factors)
+	design, k, err := LevelsFirst(cells.Additive(&r.Schema), factor)
+	if err != nil {
+		return nil, err
+	}
+	design.Covariates = slices.Concat(design.Covariates[:k], r.Schema.Covariates[r.Levels.Dummies():])
+	l, q := *r.Levels, len(r.Levels.Sums[0])
+	l.Factor, l.Coding, l.Counts, l.Sums, l.Merged = factor, nil, make([]float64, k+1), make([][]float64, k+1), max(1, l.Merged)*len(of)/(k+1)
+	for at := range l.Sums {
+		l.Sums[at] = make([]float64, q)
+	}
+	for cell, at := range of {
+		l.Counts[at] += r.Levels.Counts[cell]
+		for j, v := range r.Levels.Sums[cell] {
+			l.Sums[at][j] += v
+		}
+	}
+	out, m := *r, len(design.Covariates)+1
+	out.Schema, out.Levels = *design, &l
+	out.Statistics = StatisticsFromVector(m, l.statistics(m, float64(r.N), r.products()))
+	return &out, nil
 }
 
 // coded are statistics as Levels has them, of products of columns behind those of Coding. Where n is public, counts are

@@ -112,9 +112,9 @@ func (r *Release) scales() (scales, sd []float64) {
 	add := func(n Noise, scale float64, times int) {
 		scales, sd = append(scales, slices.Repeat([]float64{scale}, times)...), append(sd, slices.Repeat([]float64{n.SDOf(scale)}, times)...)
 	}
-	l, d, times := r.Levels, r.inFrame(), 1
+	l, d, products := r.Levels, r.inFrame(), 1
 	if l.PerLevel() {
-		d, times = len(l.Sums[0]), len(l.Sums)
+		d, products = len(l.Sums[0]), len(l.Sums)
 	}
 	of, count, sum, cross := r.Noise, r.Noise.Scale, r.Noise.Scale, r.Noise.Scale
 	if l.Noise != nil {
@@ -122,7 +122,13 @@ func (r *Release) scales() (scales, sd []float64) {
 	}
 	add(of, count, len(l.Counts))
 	add(of, sum, len(l.Sums)*d)
-	for range times {
+	times := math.Sqrt(float64(max(1, l.Merged)))
+	for i := range sd {
+		if sd[i] *= times; r.Noise.Kind == Gaussian {
+			scales[i] *= times
+		}
+	}
+	for range products {
 		for j := range d {
 			add(r.Noise, r.Noise.Scale, 1)
 			add(r.Noise, cross, d-1-j)
@@ -171,7 +177,7 @@ func (r *Release) Numbers() (last Look, dummies int) {
 		}
 	}
 	last.Statistics = StatisticsFromVector(d, append(z, r.products()...))
-	last.Noise.Linear = own.Scale * math.Sqrt(float64(len(r.Levels.Sums)))
+	last.Noise.Linear = own.Scale * math.Sqrt(float64(len(r.Levels.Sums)*max(1, r.Levels.Merged)))
 	if last.Noise.Kind == Ball {
 		last.Noise.Linear *= math.Sqrt(own.Freedom / last.Noise.Freedom)
 	}

@@ -41,6 +41,7 @@ type Levels struct {
 
 	Products [][]float64 `json:"products,omitempty"` // a row a level, see WithinLevels; nil: they are over all rows
 
+	Merged int         `json:"-"` // how many cells each level is the sum of, with their noise, in a model of fewer factors; 0: one
 	Coding [][]float64 `json:"-"` // ±1, what the first covariates are in each level; nil: each but the first has a dummy
 }
 
@@ -176,7 +177,7 @@ func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, St
 // filled are levels like l of what has noise, in the order of Combinations, of q columns, and products.
 func (l *Levels) filled(q int, measured []float64) (out *Levels, products []float64) {
 	counts := len(measured) - len(l.Sums)*q - Length(q) + q
-	out = &Levels{Factor: l.Factor, Counts: slices.Clone(measured[:counts]), Noise: l.Noise, Coding: l.Coding}
+	out = &Levels{Factor: l.Factor, Counts: slices.Clone(measured[:counts]), Noise: l.Noise, Coding: l.Coding, Merged: l.Merged}
 	rest := measured[counts:]
 	for range l.Sums {
 		out.Sums = append(out.Sums, slices.Clone(rest[:q]))
@@ -357,7 +358,7 @@ func (r *Release) pickLevels(d *schema.Design, at []int) (*Levels, error) {
 	if l.PerLevel() {
 		return r.pickPerLevel(d, at)
 	}
-	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts)}
+	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts), Merged: l.Merged}
 	for _, row := range l.Sums {
 		var picked []float64
 		for _, j := range at[k:] {

@@ -42,7 +42,7 @@ func (r *Release) validateLevels() error {
 		at, _, own = WithinLevels(d, l.Factor, k)
 		q = len(at)
 	}
-	if r.Frame != nil {
+	if r.Frame != nil || l.Merged > 0 {
 		counts = levels
 	}
 	switch {

@@ -102,6 +102,9 @@ func checkTables(r *check.Release) []table {
 	for _, column := range r.Columns {
 		columns.Rows = append(columns.Rows, []string{column.Label, number(100*column.Outside, 1) + "%"})
 	}
+	if columns.Rows == nil {
+		return []table{entries, blocks}
+	}
 	return []table{entries, blocks, columns}
 }
 
@@ -158,7 +161,8 @@ func calibrated(p check.PValue) string {
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
 func checkVerdict(c *check.Result, d *schema.Design) []string {
-	text := []string{checkFound(c)}
+	adds := add(c.Releases[0], d)
+	text := []string{checkFound(c, adds)}
 	// The smallest rank of K refits is 1/(K + 1).
 	if least := 1 / float64(c.Refits+1); c.Refits > 0 && least > smallP {
 		text = append(text, fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", Count(c.Refits, "refit"), least, int(math.Ceil(1/smallP))-1))
@@ -174,7 +178,7 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 	if c.Covariates == dpreg.SeparateCovariates {
 		text = append(text, "The law of each custodian's covariates is what its release alone says of it.")
 	}
-	if d.Intercept {
+	if d.Intercept && !adds {
 		unseen := "What it cannot see: with an intercept " + bends(c.Family)
 		if several(c) {
 			unseen += " What is compared is what custodians are said to share."
@@ -196,6 +200,13 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 	return text
 }
 
+// add tells whether covariates are categories alone, of whose effects a model has fewer than there are cells: sums tell
+// whether they add.
+func add(r *check.Release, d *schema.Design) bool {
+	first := r.Blocks[0]
+	return first.Name == check.RowsOfLevels && r.Blocks[1].Name == check.SumsOfYByLevel && first.Size > len(d.Covariates)+1
+}
+
 // bends says that a family's model has as many parameters as a release has sums, but of counts for that of
 // their squares, which their variance is told by.
 func bends(f model.Family) string {
@@ -210,9 +221,12 @@ func bends(f model.Family) string {
 
 // checkFound goes by all sums together: of six blocks, or of many releases, one would look
 // unlike the model's too often by chance.
-func checkFound(c *check.Result) string {
+func checkFound(c *check.Result, adds bool) string {
 	first := c.Releases[0]
 	parts, all, part, unlike := first.Blocks[:len(first.Blocks)-1], "sums", "block", "x may not be normal, values may have been clamped, or the prior contradicts the release."
+	if adds {
+		unlike = "Effects of categories may not add, as a formula with a*b for a + b lets them, or the prior contradicts the release."
+	}
 	if c.Family == model.Poisson {
 		unlike = "Counts may spread more, or less, than Poisson's, " + unlike
 	}

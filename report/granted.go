@@ -36,7 +36,7 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates' moments as released"}
 	case c == model.StatedCovariates:
 		return []string{"covariates' moments as the prior states them"}
-	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse() && levels.Dummies() == len(f.Design.Covariates):
+	case categorical(f):
 		return nil
 	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse():
 		return []string{"covariates normal at each level of " + levels.Factor}
@@ -44,6 +44,12 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates normal before they were clamped"}
 	}
 	return []string{"normal covariates"}
+}
+
+// categorical tells whether covariates are categories alone, which have their own law.
+func categorical(f *dpreg.Fit) bool {
+	r := f.Custodians[0].Release
+	return r.Levels != nil && !r.LevelsAreOfResponse() && r.Levels.Dummies() == len(f.Design.Covariates)
 }
 
 // grantedOfY is what the response is taken for, given the covariates.
@@ -102,7 +108,12 @@ func tellable(f *dpreg.Fit) (all []string) {
 	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() || check.Can(f.Custodians) != nil {
 		return nil
 	}
-	all = []string{"columns that bounds cut"}
+	if !categorical(f) || f.Family == model.Normal {
+		all = []string{"columns that bounds cut"}
+	}
+	if categorical(f) && len(f.Custodians[0].Release.Levels.Sums) > len(f.Design.Covariates)+1 {
+		all = append(all, "effects that do not add")
+	}
 	if !f.Design.Intercept {
 		all = append(all, "an intercept that is not 0")
 	}
@@ -120,6 +131,10 @@ func untold(f *dpreg.Fit) string {
 	switch {
 	case f.Design.Covariates == nil:
 		return "outliers or skew"
+	case categorical(f) && f.Family == model.Normal:
+		return "outliers or residuals that spread more in some levels"
+	case categorical(f):
+		return "another link"
 	case f.Family == model.Normal:
 		return "curves, outliers or residuals that spread more at some x"
 	}

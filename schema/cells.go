@@ -154,23 +154,78 @@ func (c *Cells) Indicated(d *Design) *Design {
 	return &out
 }
 
+// Factors are their names.
+func (c *Cells) Factors() (names []string) {
+	for _, f := range c.of {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Named is how a text names the cells of some factors, and one factor.
+func Named(factors []string) string {
+	if len(factors) == 1 {
+		return factors[0]
+	}
+	var quoted []string
+	for _, name := range factors {
+		quoted = append(quoted, expression.Quote(name))
+	}
+	return strings.Join(quoted, ":")
+}
+
+// Merge are the factors that a model of a design as Indicated has, and of each cell the number of that of these which it is
+// a part of.
+func (c *Cells) Merge(d *Design, formula string) (factors []string, of []int, err error) {
+	out, err := c.choose(d, formula)
+	if err != nil {
+		return nil, nil, err
+	}
+	of = make([]int, len(c.Names))
+	times, each := 1, 1 // of cells in numbers of what is merged, and in those of all
+	for i, f := range c.of {
+		has := func(column Column) bool {
+			return c.within(column) != nil && slices.ContainsFunc(column.parts(), func(text string) bool { return slices.Contains(c.texts[i], text) })
+		}
+		levels := len(f.Levels)
+		if slices.ContainsFunc(out.Columns(), has) {
+			factors = append(factors, f.Name)
+			for cell := range of {
+				of[cell] += times * (cell / each % levels)
+			}
+			times *= levels
+		}
+		each *= levels
+	}
+	return factors, of, nil
+}
+
+// Additive is a design as Indicated has it with columns of the factors in place of indicators.
+func (c *Cells) Additive(d *Design) *Design { return c.with(d, false) }
+
+func (c *Cells) with(d *Design, products bool) *Design {
+	out := *d
+	out.Covariates = slices.Concat(c.columns(d, products), c.apart(d))
+	return &out
+}
+
+// choose is Design.Select against Additive, or products of the factors, too.
+func (c *Cells) choose(d *Design, formula string) (*Design, error) {
+	if strings.TrimSpace(formula) == "" {
+		formula = c.Additive(d).Formula().String()
+	}
+	f, err := ParseFormula(formula)
+	if err != nil {
+		return nil, err
+	}
+	return c.with(d, !f.All).Select(formula)
+}
+
 // Select is Design.Select of a design as Indicated has it, against columns of the factors and their products in place of
 // indicators: the design, in which they stand first, and what each of them is in the cells, a row a cell. The empty
 // formula has all columns but products of the factors.
 func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) {
-	with := func(products bool) *Design {
-		out := *d
-		out.Covariates = slices.Concat(c.columns(d, products), c.apart(d))
-		return &out
-	}
-	if strings.TrimSpace(formula) == "" {
-		formula = with(false).Formula().String()
-	}
-	f, err := ParseFormula(formula)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := with(!f.All).Select(formula)
+	out, err := c.choose(d, formula)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,11 +243,7 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 	}
 	for _, column := range c.columns(d, false) {
 		if indexOf(own, column.Name) < 0 {
-			var names []string
-			for _, f := range c.of {
-				names = append(names, f.Name)
-			}
-			return nil, nil, fmt.Errorf("a model of it has %s among its covariates, each as a whole", Listed(names))
+			return nil, nil, fmt.Errorf("a model of it has one or more of %s among its covariates, each as a whole", Listed(c.Factors()))
 		}
 	}
 	if !out.Intercept {
@@ -217,13 +268,7 @@ func (d *Design) Categorical() string {
 			}
 		}
 	}
-	if len(factors) == 1 {
-		return factors[0]
-	}
-	for i, name := range factors {
-		factors[i] = expression.Quote(name)
-	}
-	return strings.Join(factors, ":")
+	return Named(factors)
 }
 
 // Indicate makes rows of Indicated's columns of rows of d's, in scaled units.

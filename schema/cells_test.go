@@ -91,3 +91,24 @@ func TestCellsRefuse(t *testing.T) {
 		t.Errorf("all are of %s", got)
 	}
 }
+
+// TestCellsMerge: cells of three factors are parts of those of two, the first of which varies fastest.
+func TestCellsMerge(t *testing.T) {
+	d := crossedSchema(t, "y ~ x + `f g` + h + own")
+	cells, err := d.Cells(Crossed("`f g`:h:own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for formula, want := range map[string]string{
+		"y ~ own * `f g` + x": "012012345345", "y ~ own": "000000111111", "y ~ h": "000111000111", "x ~ y": "000000000000", "": "0123456789:;", "y ~ h + hv:own": "000111222333",
+	} {
+		factors, of, err := cells.Merge(cells.Indicated(d), formula)
+		got := ""
+		for _, cell := range of {
+			got += string(rune('0' + cell))
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: of %q cells are parts of %s, not of %s; %v", formula, factors, got, want, err)
+		}
+	}
+}
