@@ -195,6 +195,9 @@ func (l *layout) next(row *Row, records *recordReader) (keep bool, err error) {
 	}
 	row.Line, row.Fields = records.line(0), record
 	missing, err := l.record(row.Values, record, records)
+	if wrong := (*wrongCell)(nil); errors.As(err, &wrong) { // whose rows are new has no such options
+		err.(*Error).Err = errors.New(wrong.wrong)
+	}
 	return l.complete(row.Values, missing), err
 }
 

@@ -12,14 +12,19 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
+// wrongCell is what is wrong with a cell, and what an Options can do about it.
+type wrongCell struct{ wrong, offer string }
+
+func (e *wrongCell) Error() string { return e.wrong + e.offer }
+
 // orMissing is said of every such cell, so that it tells nothing of the one.
 const orMissing = "; if its text means missing, as NaN or a dot may, name it: --na TEXT"
 
 var (
-	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3; --decimal , reads -1,5" + orMissing)
-	errComma   = errors.New("a cell is not a finite decimal number such as -1,5 or 2e3, without a point" + orMissing)
-	errBoolean = errors.New("a cell is neither true nor false, 1 nor 0; others, as yes and no, are levels: --levels NAME=no,yes" + orMissing)
-	errLevel   = errors.New("a cell is none of the levels that --levels or the schema lists" + orMissing + "; --other LEVEL counts such cells as one level")
+	errCell    = &wrongCell{"a cell is not a finite decimal number such as -1.5 or 2e3; --decimal , reads -1,5", orMissing}
+	errComma   = &wrongCell{"a cell is not a finite decimal number such as -1,5 or 2e3, without a point", orMissing}
+	errBoolean = &wrongCell{"a cell is neither true nor false, 1 nor 0", "; others, as yes and no, are levels: --levels NAME=no,yes" + orMissing}
+	errLevel   = &wrongCell{"a cell is none of the levels that are listed", orMissing + "; --other LEVEL counts such cells as one level"}
 )
 
 // field is a column of a file, and what its cells give to a row: a number, or the
