@@ -51,7 +51,7 @@ func TestConverged(t *testing.T) {
 		{80, 0, false, "effective sample size of"},
 		{80, 0, true, ""},
 		{80, 5, true, "above 1.02 (as ESS is below 1000 and R-hat less precise; else 1.01, Vehtari et al. 2021)"},
-		{4000, 0.3, true, "above 1.01 (Vehtari et al. 2021)"},
+		{4000, 0.3, true, "above 1.01 (Vehtari et al. 2021): the chains do not agree; leave out a column"},
 		{80, 5, false, "more warm-up and draws; the effective sample size of"}, // all that failed
 		{2, 0, true, "does not exist"},
 	} {

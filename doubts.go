@@ -192,7 +192,7 @@ func (f *Fit) diagnose() string {
 		of = fmt.Sprintf("as ESS is below %d and R-hat less precise; else %v, %s", ampleESS, strictRHat, of)
 	}
 	if worst.RHat > limit {
-		failed = append(failed, fmt.Sprintf("R-hat of %s is %.3f, above %v (%s): the chains do not agree; give more warm-up and draws", worst.Label, worst.RHat, limit, of))
+		failed = append(failed, fmt.Sprintf("R-hat of %s is %.3f, above %v (%s): the chains do not agree; leave out a column of which the release tells next to nothing, or state a prior (dpreg help diagnostics), or give more warm-up and draws", worst.Label, worst.RHat, limit, of))
 	}
 	if f.Plan.Draws == 0 && least.ESS() < leastESS {
 		failed = append(failed, fmt.Sprintf("the effective sample size of %s is %.0f, below %d (Vehtari et al. 2021); give more draws", least.Label, least.ESS(), leastESS))
