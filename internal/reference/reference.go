@@ -110,7 +110,7 @@ const (
 	ScaleDraws       = 400
 	Seed             = 1
 	scaleStream      = 1
-	quantileAccuracy = 1e-12
+	quantileAccuracy = 1e-6
 )
 
 // SDs returns √V_ikk, sds of θ under a prior given σ² and its free scales: a row for each draw of
