@@ -81,7 +81,7 @@ func TestCheckJointlyFinds(t *testing.T) {
 		{steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
 		{hospital{slope: 0.3, of: model.Binomial}, "separate", "complete", -1}, {likely, "shared", "complete", all},
 		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1}, {steep, "shared", "complete", all},
-	}[:testsize.Of(3, 10)] {
+	}[:testsize.Of(2, 10)] {
 		of := c.third.of
 		alike.of = of
 		custodians := publish(t, alike, alike, c.third)
@@ -115,9 +115,7 @@ func TestCheckJointlyFinds(t *testing.T) {
 // TestCheckJointlyCalibrates: p-values are ranked among those of releases of all
 // custodians, whatever the number of workers; all sums of one release are all.
 func TestCheckJointlyCalibrates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("refits take seconds; TestCheckFinds has some")
-	}
+	testsize.Full(t, "refits take seconds; TestCheckFinds has some")
 	custodians := publish(t, hospital{slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
 	fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)}))(t)
 	var texts []string

@@ -88,9 +88,7 @@ func drawn(t *testing.T, d schema.Design, prior *model.Prior, n int64, scale flo
 // the 11 p-values 5e-5 in all. The mean of squares, which a law that is too narrow
 // or too wide would change, is held likewise.
 func TestCheckIsCalibrated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("180 fits, of which fewer show little")
-	}
+	testsize.Full(t, "180 fits, of which fewer show little")
 	const trials, refits = 36, 4
 	sums, squares := make([]float64, 11), make([]float64, 11)
 	for k := range trials {

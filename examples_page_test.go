@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -28,9 +29,7 @@ var examples = []struct{ file, formula string }{
 // TestPrintedExamples infers from each example without noise and from simulated
 // releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer does.
 func TestPrintedExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole runs")
-	}
+	testsize.Full(t, "whole runs")
 	k := uint64(0)
 	for _, x := range examples {
 		e := open(t, x.file, x.formula, nil)

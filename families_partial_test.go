@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -18,6 +19,7 @@ import (
 // TestFamilyPooledPartially compares the posterior of ten custodians' sums, next to without noise, with that of their rows by
 // plain Metropolis: slopes and intercepts of each, the common ones and their spread.
 func TestFamilyPooledPartially(t *testing.T) {
+	testsize.Full(t, "TestPooledFamilySBC is of the same law")
 	const custodians, n = 8, 300
 	d, rng, of := design01(schema.Column{Name: "x", Lower: -4, Upper: 4}), rand.New(rand.NewPCG(4, 11)), model.Binomial
 	var all []dpreg.Custodian

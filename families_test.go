@@ -135,6 +135,9 @@ func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
 	for name, pair := range map[string][2]*release.Release{
 		"both": {first, second}, "beside one look": {publish(rows[:450], 100, "", 1), second}, "of three looks": {first, publish(rows[450:], 110, "y", 3)},
 	} {
+		if testing.Short() && name != "both" {
+			continue
+		}
 		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(500, 1000), Seed: 1}}
 		fit := must.Get(dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o))(t)
 		for k, p := range fit.Summary(dpreg.Original, 0.95).Parameters[:3] {

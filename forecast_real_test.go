@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
@@ -17,9 +18,7 @@ import (
 // told the columns' means, sds and R²: within a factor of 1.3 in one step, and of 2.2 in three, as
 // radii depend on tails. Medians over five releases.
 func TestForeseeRealTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates releases for some ten seconds")
-	}
+	testsize.Full(t, "simulates releases for some ten seconds")
 	for _, c := range []struct {
 		file, formula string
 		epsilon       float64

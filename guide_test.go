@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 const guidePage = "docs/guide.md"
@@ -67,9 +68,7 @@ var smaller = strings.NewReplacer("--trials 100", "--trials 10", "dpreg plan ", 
 // Every command of the guide runs in a folder where nothing is but what the guide has put there and
 // the data of the repository, and prints tables with the columns that the guide shows.
 func TestGuideRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("an hour of a reader, in half a minute")
-	}
+	testsize.Full(t, "an hour of a reader, in half a minute")
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not here")

@@ -76,9 +76,7 @@ func TestNoiselessIsNonPrivate(t *testing.T) {
 // the two agree. Where noise and sampling are of one size they do not, at n = 46
 // visibly: a comparison that missed that would see nothing.
 func TestPlainKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("package gibbs has short tests of the sweep")
-	}
+	testsize.Full(t, "package gibbs has short tests of the sweep")
 	all, many := noiseless(t), 20_000
 	if testing.Verbose() {
 		many = 50_000

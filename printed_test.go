@@ -23,8 +23,7 @@ var update = flag.Bool("update", false, "write what README.md, docs/priors.md, d
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text := must.Get(os.ReadFile(path))(t)
-	return string(text)
+	return string(must.Get(os.ReadFile(path))(t))
 }
 
 // printed checks that a file holds got between two markers, of which the first

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -103,9 +104,7 @@ func TestPrintedPriorWords(t *testing.T) {
 
 // TestPrintedPriorEffect: both releases under each prior, as dpreg infer --prior has them.
 func TestPrintedPriorEffect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whole runs")
-	}
+	testsize.Full(t, "whole runs")
 	var b strings.Builder
 	b.WriteString("| release | prior | educ | its 95 % interval | Contraction | sigma | its 95 % interval | Contraction |\n|---|---|---|---|---|---|---|---|\n")
 	for _, path := range []string{sharp, weak} {

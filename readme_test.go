@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 const goRun = "go run ./cmd/dpreg "
@@ -17,9 +18,7 @@ const goRun = "go run ./cmd/dpreg "
 // release print the same each time. fit draws new noise, so of its output only
 // what comes before the table is compared; its release goes to a new folder.
 func TestPrintedREADME(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds dpreg, and runs what README shows")
-	}
+	testsize.Full(t, "it builds dpreg, and runs what README shows")
 	dpreg := built(t)
 	commands := regexp.MustCompile(`(?m)^\$ `+goRun+`(.*)\n`).FindAllStringSubmatch(read(t, "README.md"), -1)
 	var inferred, fitted string

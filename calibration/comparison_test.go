@@ -68,6 +68,9 @@ func TestComparisonsAreTheSame(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	d, rows := ofTable(t, 200, NonPrivate, "naive", DPPVI, AdaSSP)
 	s, trials = compared(t, d, rows, Options{Workers: 1})
 	whole = written(t, s, trials)

@@ -80,6 +80,7 @@ func TestPopulationWithoutNoise(t *testing.T) {
 
 // Rows that are dealt to parts have intervals that are wider, and as right.
 func TestPopulationInParts(t *testing.T) {
+	testsize.Full(t, "TestPopulationWithoutNoise has rows in one part")
 	d, rows := normalPopulation(t, "")
 	d.Parts, d.Ns, d.Trials = 5, []int64{400}, 3
 	d.Arms = PopulationArms([]string{"gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})

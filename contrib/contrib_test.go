@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 const (
@@ -82,9 +84,7 @@ func ran(t *testing.T, program string, args ...string) {
 
 func built(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it builds dpreg")
-	}
+	testsize.Full(t, "it builds dpreg")
 	path := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
 	if out, err := exec.Command("go", "build", "-o", path, "../cmd/dpreg").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -85,7 +85,7 @@ func TestFamilyByLevel(t *testing.T) {
 	for k := range 3 {
 		prior.Theta.Precision[4*k] = 1 / (sd * sd)
 	}
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(300, 500)), Seed: 2}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(100, 500)), Seed: 2}}, nil))(t)
 	whole := laplaceEvidence(rows, 3, sd)
 	for _, m := range c.Models {
 		var set uint

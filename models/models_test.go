@@ -162,7 +162,7 @@ func TestFreeScale(t *testing.T) {
 	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
 	prior.Scales = append(prior.Scales, model.Scale{SD: 4, Coefficients: []int{1, 2}, Precision: []float64{1 / (sds[1] * sds[1]), 0, 0, 1 / (sds[2] * sds[2])}})
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: float64(testsize.Of(1000, 4000))}}, nil))(t)
 	const points = 20
 	averaged := func(set uint) float64 {
 		law, sum, first := distuv.Gamma{Alpha: 0.5 * float64(1+2-bits.OnesCount(set)), Beta: 1. / 16}, 0.0, 0.0
@@ -190,9 +190,7 @@ func TestFreeScale(t *testing.T) {
 
 // R finds the same from the rows, by its own integration.
 func TestAgainstR(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts R")
-	}
+	testsize.Full(t, "starts R")
 	rscript, err := exec.LookPath("Rscript")
 	if err != nil {
 		if os.Getenv("DPREG_REQUIRE_R") == "1" {

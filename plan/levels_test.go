@@ -37,9 +37,9 @@ func leveledDesign(levels int) *schema.Design {
 //
 //	go test ./plan -run TestByLevelIsForeseen -v
 func TestByLevelIsForeseen(t *testing.T) {
-	for _, c := range []struct{ levels, steps int }{{2, 1}, {3, 3}, {10, 1}}[:testsize.Of(1, 3)] {
-		const n = 2000
-		releases := testsize.Of(3, 8)
+	testsize.Full(t, "infers from 24 releases")
+	for _, c := range []struct{ levels, steps int }{{2, 1}, {3, 3}, {10, 1}} {
+		const n, releases = 2000, 8
 		levels := c.levels
 		neighbours := release.ReplaceOne
 		if levels == 10 {
@@ -96,9 +96,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 
 // TestByResponseIsForeseen is that of a family, of several looks by the levels of the response.
 func TestByResponseIsForeseen(t *testing.T) {
-	if testing.Short() {
-		t.Skip("infers from 28 releases")
-	}
+	testsize.Full(t, "infers from 28 releases")
 	const n, releases = 3000, 8
 	d := &schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1, Type: "boolean"}, Covariates: []schema.Column{{Name: "a", Lower: -1, Upper: 1}, {Name: "b", Lower: -1, Upper: 1}}}
 	rng := rand.New(rand.NewPCG(7, 1))

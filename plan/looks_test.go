@@ -9,6 +9,7 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -19,9 +20,7 @@ import (
 // Median widths of releases in three steps that custody makes of normal rows are those that
 // Foresee has, within a factor of 1.3: where frames are found, and where they are not.
 func TestForeseeSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("infers from releases for some twenty seconds")
-	}
+	testsize.Full(t, "infers from releases for some twenty seconds")
 	const releases = 11
 	for _, c := range []struct {
 		p              int

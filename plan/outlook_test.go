@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -13,9 +14,7 @@ import (
 // and their posteriors average, too precise by half at most; where it says next to nothing, so do
 // they.
 func TestOutlook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates releases for some ten seconds")
-	}
+	testsize.Full(t, "simulates releases for some ten seconds")
 	for _, c := range []struct {
 		p        int
 		ns       []int64

@@ -59,9 +59,7 @@ func sameForWorkers(t *testing.T, steps int) {
 // is left, N(0, 2.5²) of a slope. A chain's sd is off by 8 % or so and an average over 20 of
 // them by 2 %.
 func TestForeseeAtTheEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates releases for some ten seconds")
-	}
+	testsize.Full(t, "simulates releases for some ten seconds")
 	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e-7, 1e7}, Ns: []int64{200}, Releases: 20, Seed: 1})
 	blind, clear, alone := f.Points[0].Slopes[0], f.Points[1].Slopes[0], f.Alone[0]
 	must.Near(t, "Price without noise", clear.Price, 1, 0.09)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 func TestStanCSV(t *testing.T) {
@@ -93,9 +94,7 @@ func FuzzStanNames(f *testing.F) {
 
 // R reads the files and finds the same means and diagnostics.
 func TestStanCSVIsReadByR(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts R")
-	}
+	testsize.Full(t, "starts R")
 	rscript, err := exec.LookPath("Rscript")
 	if err == nil {
 		err = exec.Command(rscript, "-e", "library(posterior)").Run()

@@ -87,9 +87,10 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 // In light and dark, on a phone and on a desk, nothing sticks out of a page, all
 // pictures are there, their texts are whole and can be read, and the console is silent.
 func TestPagesInBrowser(t *testing.T) {
+	testsize.Full(t, "a browser")
 	texts := pages(t)
-	for _, dark := range []bool{false, true}[:testsize.Of(1, 2)] {
-		found, console := browse(t, texts, widths[:testsize.Of(2, 3)], dark)
+	for _, dark := range []bool{false, true} {
+		found, console := browse(t, texts, widths, dark)
 		for _, s := range found {
 			if s.Dark != dark {
 				t.Errorf("%s at %d: dark is %v, want %v", s.Page, s.Width, s.Dark, dark)
@@ -109,9 +110,7 @@ func TestPagesInBrowser(t *testing.T) {
 
 // In files, too, texts are whole, can be read, and keep a distance from the edge.
 func TestFilesInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("pages are looked at by the same rules")
-	}
+	testsize.Full(t, "pages are looked at by the same rules")
 	design := fig3()
 	design.Ns, design.Epsilons = design.Ns[:1], design.Epsilons[:1]
 	study, times := studied(t, design)
@@ -150,9 +149,7 @@ func TestFilesInBrowser(t *testing.T) {
 
 // On paper a table stays on one page where it fits, and else repeats its header.
 func TestPrintedTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the browser prints four pages")
-	}
+	testsize.Full(t, "the browser prints four pages")
 	reader, err := exec.LookPath("pdftotext")
 	if err != nil {
 		t.Skip("without pdftotext paper cannot be read")
@@ -188,9 +185,7 @@ func TestPrintedTables(t *testing.T) {
 
 // The tests above can fail: each fault that is planted is seen.
 func TestBrowserSeesFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("whether the two tests above can fail is seen in full form")
-	}
+	testsize.Full(t, "whether the two tests above can fail is seen in full form")
 	whole := pages(t)["plan"]
 	faults := map[string]struct{ old, new, says string }{
 		"wide":      {"<main>", `<main><p style="width:1500px">wide</p>`, "sticks out"},

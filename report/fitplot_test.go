@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
@@ -77,7 +78,7 @@ func TestFitPlots(t *testing.T) {
 // Of long chains some draws are drawn, so that files do not grow with them.
 func TestFitPlotsOfLongChains(t *testing.T) {
 	sizes := make(map[string]int)
-	for _, draws := range []int{1000, 20_000} {
+	for _, draws := range []int{1000, testsize.Of(5000, 20_000)} {
 		for name, figure := range plotted(t, fittedBy(t, made(), "naive", draws), nil) {
 			var svg bytes.Buffer
 			must.Do(t, figure.Write(&svg, "svg"))

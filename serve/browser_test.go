@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/chromium"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // browser is Chromium, told what to do through a pipe: messages of JSON, each with a 0 behind it
@@ -220,9 +221,7 @@ func (p *tab) fits(name string, width int, scheme string) {
 // An analyst without a shell, and without a mouse, comes to a table: every control takes what is
 // typed, wrong input is said, a run is stopped, two tabs do not disturb each other.
 func TestInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a browser")
-	}
+	testsize.Full(t, "a browser")
 	b := browse(t)
 	s := served(t, source(t, "a.json"), source(t, "b.json", `"sum_y": -8`, `"sum_y": -7`))
 	p := b.open(s.URL())

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -15,9 +16,7 @@ import (
 // first. From its counts comes a lower confidence bound on ε: the logarithm of
 // the ratio less 4.3 standard errors √(1/a+1/b), false alarm 1e-5.
 func TestAuditWorstPair(t *testing.T) {
-	if testing.Short() {
-		t.Skip("package audit has short audits of the same sums, with and without this fault")
-	}
+	testsize.Full(t, "package audit has short audits of the same sums, with and without this fault")
 	const epsilon = 1
 	const releases = 30_000
 	lower, estimate := audit(t, epsilon, releases)

@@ -162,10 +162,11 @@ var columnsToBound = []struct {
 // at most; so many failures in a line that 0.01 would give them with probability
 // 5e-7 are an error, which for all 20 lines is 1e-5.
 func TestBoundsCoverage(t *testing.T) {
-	for _, line := range coverage(t, *boundsTrials, func(c *BoundsCalibration) {}) {
+	trials := testsize.Of(min(10, *boundsTrials), *boundsTrials)
+	for _, line := range coverage(t, trials, func(c *BoundsCalibration) {}) {
 		t.Log(line.text)
 		if line.failed > line.allowed {
-			t.Errorf("%d of %d trials failed, %d are allowed:\n%s", line.failed, *boundsTrials, line.allowed, line.text)
+			t.Errorf("%d of %d trials failed, %d are allowed:\n%s", line.failed, trials, line.allowed, line.text)
 		}
 	}
 }

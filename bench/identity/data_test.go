@@ -35,8 +35,7 @@ type data struct {
 func people(t *testing.T) data {
 	t.Helper()
 	read := func(name string) string {
-		text := must.Get(os.ReadFile(filepath.Join("../../testdata", name)))(t)
-		return string(text)
+		return string(must.Get(os.ReadFile(filepath.Join("../../testdata", name)))(t))
 	}
 	lines := strings.Split(strings.TrimSpace(read("pums.csv")), "\n")
 	s := must.Get(schema.ReadSchema(strings.NewReader(read("pums.schema.json")), "schema"))(t)

@@ -25,6 +25,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
@@ -42,6 +43,7 @@ var (
 func TestPeople(t *testing.T) { people(t).compare(t, t.TempDir()) }
 
 func TestGenerated(t *testing.T) {
+	testsize.Full(t, "TestPeople compares the same readers")
 	folder := *dir
 	if folder == "" {
 		folder = t.TempDir()

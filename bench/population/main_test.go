@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // Studies of a table and of normal rows run, and their results stand in one table.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestCalibratePopulation of cmd/dpreg has such a study")
-	}
+	testsize.Full(t, "TestCalibratePopulation of cmd/dpreg has such a study")
 	t.Chdir("../..")
 	dir := t.TempDir()
 	var stdout bytes.Buffer

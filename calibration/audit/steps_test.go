@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
@@ -124,9 +125,7 @@ func (p *stepPlant) look(rows [][]float64, f *release.Frame, share float64, e *m
 // Every planted fault is found, by each of the bounds and checks named, and the same path
 // passes without one. The faults are of a size that is not missed.
 func TestFaultsOfSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestReleased has a sound path, and TestFaultsAreFound faults of one look")
-	}
+	testsize.Full(t, "TestReleased has a sound path, and TestFaultsAreFound faults of one look")
 	gaussian := release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.ReplaceOne}
 	ball := release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
 	for name, fault := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/calibration/audit"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 func TestAudit(t *testing.T) {
@@ -32,9 +33,7 @@ func TestAuditJSON(t *testing.T) {
 }
 
 func TestAuditOfSteps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("package audit has a short audit of steps")
-	}
+	testsize.Full(t, "package audit has a short audit of steps")
 	if r := command("audit", "--eps", "2", "--steps", "2", "--releases", "1000").finished(t); !strings.Contains(r.stdout, "2 steps.") || !strings.Contains(r.stdout, "ball  epsilon") {
 		t.Error(r.stdout)
 	}

@@ -65,8 +65,8 @@ func TestNoCellEndsTheRun(t *testing.T) {
 func TestPadTime(t *testing.T) {
 	workspace(t)
 	began := time.Now()
-	r := command("release", "pums.csv", "--eps", "1", "--pad-time", "0.7").finished(t)
-	if took := time.Since(began); took < 700*time.Millisecond || strings.Contains(r.stderr, "took longer") {
+	r := command("release", "pums.csv", "--eps", "1", "--pad-time", "0.4").finished(t)
+	if took := time.Since(began); took < 400*time.Millisecond || strings.Contains(r.stderr, "took longer") {
 		t.Errorf("it took %v: %s", took, r.stderr)
 	}
 	command("release", "pums.csv", "--eps", "1", "--pad-time", "0.000001", "-o", "b.json").finished(t).says(t, "took longer than 1µs")

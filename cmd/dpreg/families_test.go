@@ -209,7 +209,7 @@ func TestFamilyByLevel(t *testing.T) {
 		return command(append([]string{name, "pums.release.json"}, append(args, brief...)...)...).finished(t).stdout
 	}
 	write(t, "new.csv", "age,race\n20,1\n20,3\n")
-	if made := run("predict", "new.csv", "--ess", "50"); !strings.Contains(made, "20,3,0.") {
+	if made := run("predict", "new.csv", "--ess", "10"); !strings.Contains(made, "20,3,0.") {
 		t.Errorf("predictions are %s", made)
 	}
 	if checked := run("check", "--calibrate", "0", "--draws", "100"); !strings.Contains(checked, "married in 3") || !strings.Contains(checked, "sums of y by level") {

@@ -3,14 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // A model of the intercept alone goes through every command; what has no meaning without a
 // covariate is refused before anything is spent.
 func TestInterceptAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("twenty runs")
-	}
+	testsize.Full(t, "twenty runs")
 	workspace(t)
 	command("release", "pums.csv", "--eps", "1", "--formula", "income ~ 1", "-o", "one.json").finished(t)
 	command("release", "pums.csv", "--eps", "1", "--formula", "income ~ 1", "-o", "two.json").finished(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 const started = "started"
@@ -42,7 +43,7 @@ func TestInterrupted(t *testing.T) {
 		"calibrate --n 200 --eps 0.5 --trials 10000",
 		"compare --i-hold-the-data --trials 1000" + model,
 		"vi --delta 1e-6 --model logistic --steps 20000 --save draws" + model,
-	} {
+	}[:testsize.Of(4, 8)] {
 		for times, after := range map[int]time.Duration{1: 120 * time.Millisecond, 2: 30 * time.Millisecond} {
 			if testing.Short() && times != 1+i%2 {
 				continue

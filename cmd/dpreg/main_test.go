@@ -114,8 +114,7 @@ func workspace(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text := must.Get(os.ReadFile(path))(t)
-	return string(text)
+	return string(must.Get(os.ReadFile(path))(t))
 }
 
 func write(t *testing.T, path, text string) {

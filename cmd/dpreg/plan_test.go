@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // planned runs plan on one point of two releases.
@@ -65,7 +66,7 @@ func TestPlanGrid(t *testing.T) {
 		{"--n 40,200,40 --eps 1", "0.25, 1, 4", 6},
 		{"--n 1e3 --eps 2,1", "250, 1000, 4000", 6},
 		{"--n 1000 --eps 1 --no-grid", "", 1},
-	} {
+	}[:testsize.Of(2, 4)] {
 		r := command(append(strings.Fields("plan --p 1 --releases 1 --format json "), strings.Fields(c.args)...)...).finished(t).says(t, c.says)
 		var f struct {
 			Points []struct {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testca"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // federation is a server's command and those of clients, at a free port.
@@ -182,6 +183,7 @@ func TestPVIClientRefuses(t *testing.T) {
 // A client that is killed or interrupted between rounds goes on, is charged once, and its journal lets no
 // other rows take its place.
 func TestPVIClientGoesOn(t *testing.T) {
+	testsize.Full(t, "TestClientRestarts of package network has a client that goes on")
 	f := newFederation(t, "--eps 1 --formula high~age --rounds 24")
 	digest, ended := f.start(t, t.Context())
 	rest := make(chan map[string]result, 1)

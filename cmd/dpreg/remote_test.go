@@ -17,6 +17,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 )
@@ -50,8 +51,7 @@ func aggregates(t *testing.T, query string) string {
 	must.Get(db.Exec("CREATE TABLE people (" + header + "); INSERT INTO people VALUES (" + strings.ReplaceAll(rows, "\n", "),(") + ")"))(t)
 	var design, n, counts, sums string
 	must.Do(t, db.QueryRow(query).Scan(&design, &n, &counts, &sums))
-	text := must.Get(json.Marshal([]map[string]string{{"design": design, "rows": n, "counts": counts, "sums": sums}}))(t)
-	return string(text)
+	return string(must.Get(json.Marshal([]map[string]string{{"design": design, "rows": n, "counts": counts, "sums": sums}}))(t))
 }
 
 func TestReleaseOfAggregates(t *testing.T) {
@@ -115,6 +115,7 @@ func TestSQLWrong(t *testing.T) {
 
 // TestPostgres has all that reads a database, each one of its own on a server that they share.
 func TestPostgres(t *testing.T) {
+	testsize.Full(t, "package postgres starts a server in short form")
 	at := pushdowntest.Postgres(t)
 	conn := must.Get(pgx.Connect(t.Context(), at.String()))(t)
 	defer conn.Close(context.Background())

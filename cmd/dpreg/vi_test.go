@@ -51,7 +51,7 @@ var unpaid = []string{"--non-private", "--i-hold-the-data"}
 
 func TestVI(t *testing.T) {
 	votes(t)
-	r := variational("--eps", "3", "--delta", "1e-4", "--save", "out", "--plot", "trace.svg", "--neighbours", "add-remove").finished(t)
+	r := variational("--rate", "0.5", "--eps", "3", "--delta", "1e-4", "--save", "out", "--plot", "trace.svg", "--neighbours", "add-remove").finished(t)
 	for _, text := range []string{"epsilon = 3, delta = 0.0001, add-remove", "vote = yes", "townyes", "stateb", "50 steps", "do not account for the noise"} {
 		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
 			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)

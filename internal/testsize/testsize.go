@@ -23,11 +23,17 @@ func Of(short, full int) int {
 	return full
 }
 
-// Planted is of a test that plants a fault, to show that another test finds it: the full form alone
-// does.
-func Planted(t *testing.T) {
+// Full is of a test that the full form alone runs, and says why.
+func Full(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("faults are planted in the full form")
+		t.Skip(why)
 	}
+}
+
+// Planted is of a test that plants a fault, to show that another test finds it: the full form alone
+// does.
+func Planted(t testing.TB) {
+	t.Helper()
+	Full(t, "faults are planted in the full form")
 }

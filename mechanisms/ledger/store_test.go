@@ -231,7 +231,7 @@ func TestInterruptedWait(t *testing.T) {
 		must.Get(other.ExecContext(t.Context(), hold))(t)
 		for i, do := range waiting {
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(150*time.Millisecond, cancel)
+			time.AfterFunc(50*time.Millisecond, cancel)
 			start := time.Now()
 			if err := do(ctx); !errors.Is(err, context.Canceled) || time.Since(start) > wait/3 {
 				t.Errorf("%s, %d: error %v after %v", hold, i, err, time.Since(start))

@@ -62,9 +62,7 @@ func TestMethodsAgree(t *testing.T) {
 // so narrow that noise hides their spread, under the default prior. Each of some 50 means
 // and sds a case may differ by 4.8 combined errors.
 func TestMethodsAgreeOnSeveral(t *testing.T) {
-	if testing.Short() {
-		t.Skip("they agree in TestJointlyMethodsAgree and TestPartialMethodsAgree, of other releases")
-	}
+	testsize.Full(t, "they agree in TestJointlyMethodsAgree and TestPartialMethodsAgree, of other releases")
 	for i, c := range []struct {
 		shared, partial bool
 		sd              float64

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -102,9 +103,7 @@ func TestSitesNoAllocation(t *testing.T) {
 //
 //	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("what it samples agrees with other engines in short form, see TestJointlyMethodsAgree")
-	}
+	testsize.Full(t, "what it samples agrees with other engines in short form, see TestJointlyMethodsAgree")
 	for _, v := range variants() {
 		if !*long && v.clamping != (v.partial && v.shared) {
 			continue

@@ -188,8 +188,7 @@ func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Sum
 // encoded is what has the same bytes where all rows are the same.
 func encoded(t *testing.T, s ssp.Summand) string {
 	t.Helper()
-	text := must.Get(s.MarshalBinary())(t)
-	return string(text)
+	return string(must.Get(s.MarshalBinary())(t))
 }
 
 // cpuSeconds are those of this process, of the job service, if there is one, and, where
