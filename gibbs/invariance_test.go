@@ -10,13 +10,16 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// leavesUnchanged holds that a move leaves a law as it is: after draws from the law and after
-// the move from there, functions have the same means. Draws are independent, so that |z| > 5.8
-// has probability 7e-9 for each function, and some 1e-5 over the 2000 of all tests here.
-func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), test func(dst []float64) []float64) {
-	t.Helper()
+// unchanged bounds the scores of moved. Draws are independent, so that |z| > 5.8 has probability 7e-9 for each function, and
+// some 1e-5 over the 2000 of all tests here.
+const unchanged = 5.8
+
+// moved returns scores of the mean difference that a move makes to functions of draws from a law: all are 0 if and only if
+// it leaves the law as it is (Gandy & Scott 2021, "Unit Testing for MCMC and Other Monte Carlo Methods"). They have no
+// Monte Carlo error to be guessed from a chain, which few rows let mix slowly.
+func moved(draws int, draw, move func(), test func(dst []float64) []float64) []float64 {
 	var before, after, sum, squares []float64
-	for range testsize.Of(draws/12, draws) {
+	for range draws {
 		draw()
 		before = test(before[:0])
 		move()
@@ -34,9 +37,23 @@ func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), te
 		}
 	}
 	for i, v := range sum {
-		if z := v / math.Sqrt(squares[i]); !(math.Abs(z) < 5.8 || squares[i] == 0) {
-			t.Errorf("%s: function %d of %d has another mean after the move, by %.1f standard errors", name, i, len(sum), z)
+		if squares[i] > 0 { // a noisy count does not change
+			sum[i] = v / math.Sqrt(squares[i])
 		}
+	}
+	return sum
+}
+
+// leavesUnchanged holds that a move leaves a law as it is. The long form has 60 times as many draws:
+//
+//	go test ./gibbs -run Invarian -geweke.long -timeout 4h
+func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), test func(dst []float64) []float64) {
+	t.Helper()
+	if draws = testsize.Of(draws/12, draws); *gewekeLong {
+		draws *= 60
+	}
+	if z := moved(draws, draw, move, test); !(largest(z) < unchanged) {
+		t.Errorf("%s: of %d functions one has another mean after the move, by %.1f standard errors: %.1f", name, len(z), largest(z), z)
 	}
 }
 
@@ -50,19 +67,52 @@ func TestSitesInvariance(t *testing.T) {
 			rng := rand.New(rand.NewPCG(56, 1))
 			g := newJointSites(t, shared, latent)
 			k := g.warm(rng)
-			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, latent), 8000, func() { g.forward(k, rng) },
-				func() {
-					for range 6 {
-						k.Step(rng)
-					}
-				},
-				func(dst []float64) []float64 {
-					for _, s := range k.all {
-						dst = s.pivots(dst)
-					}
-					return dst
-				})
+			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, latent), 8000, func() { g.forward(k, rng) }, k.sweeps(6, rng), k.pivots)
 		}
+	}
+}
+
+// sweeps are so many in a row.
+func (k *exactSites) sweeps(many int, rng *rand.Rand) func() {
+	return func() {
+		for range many {
+			k.Step(rng)
+		}
+	}
+}
+
+func (k *exactSites) pivots(dst []float64) []float64 {
+	for _, s := range k.all {
+		dst = s.pivots(dst)
+	}
+	return dst
+}
+
+// TestSitesInvarianceFindsFaults plants faults, which the test must find.
+func TestSitesInvarianceFindsFaults(t *testing.T) {
+	testsize.Planted(t)
+	rng := rand.New(rand.NewPCG(57, 1))
+	g := newJointSites(t, false, false)
+	k := g.warm(rng)
+	for _, s := range k.all {
+		s.correction = newCorrection(0) // of no columns: w = 1
+	}
+	if z := moved(2000, func() { g.forward(k, rng) }, k.sweeps(6, rng), k.pivots); largest(z) < unchanged {
+		t.Errorf("s accepted whatever its exact law went unnoticed: %.2f", largest(z))
+	}
+	g = newJointSites(t, true, false)
+	k = g.warm(rng)
+	if z := moved(2000, func() { g.forward(k, rng) }, func() {
+		all := k.all
+		k.all = all[:1]
+		k.drawConjugate(rng)
+		k.all = all
+		for _, s := range all[1:] {
+			s.params.Copy(all[0].params)
+		}
+		k.Step(rng)
+	}, k.pivots); largest(z) < unchanged {
+		t.Errorf("(b) given the first release alone went unnoticed: %.2f", largest(z))
 	}
 }
 

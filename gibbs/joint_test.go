@@ -128,10 +128,9 @@ func observeAnew(k *state, rng *rand.Rand) {
 	}
 }
 
-// test writes the functions whose expectations are compared: first and second
+// test appends the functions whose expectations are compared: first and second
 // moments of the parameters, of bounded functions of s, of the noise, and of ω.
 func (g *joint) test(dst []float64, k *subject) []float64 {
-	dst = dst[:0]
 	values := make([]float64, len(g.shape.Names()))
 	values = values[:k.params.Write(values)]
 	for _, v := range values {
@@ -157,42 +156,9 @@ func (g *joint) test(dst []float64, k *subject) []float64 {
 // excursion would look wrong, with a standard error that has not met it either.
 func bounded(x float64) float64 { return x / (1 + math.Abs(x)) }
 
-// trial is a model with its kernel as Geweke's test sees it.
-type trial struct {
-	forward func()              // draws everything from the prior on
-	plant   func()              // a fault, before the chain starts
-	sweep   func(i, warmup int) // the i-th of the chain: the kernel, and z anew
-	test    func(dst []float64) []float64
-}
-
-// scores returns the z-score of each function's difference between the two ways.
+// scores returns the z-score of each function's difference between draws from the prior on and the chain, in which the
+// kernel and z anew take turns.
 func (g *joint) scores(draws int, seed uint64) []float64 {
-	return scores(draws, seed, func(rng *rand.Rand) trial {
-		k := g.start(rng)
-		return trial{
-			forward: func() { g.forward(k, rng) },
-			plant: func() {
-				if g.fault != nil {
-					g.fault(k)
-				}
-			},
-			sweep: func(i, warmup int) {
-				k.kernel.Step(rng)
-				if i < warmup {
-					k.kernel.Adapt(i, warmup)
-				}
-				for j := range k.omega2 {
-					k.omega2[j] *= g.omega
-				}
-				observeAnew(k.state, rng)
-			},
-			test: func(dst []float64) []float64 { return g.test(dst, k) },
-		}
-	})
-}
-
-// scores is that of any trial that start draws.
-func scores(draws int, seed uint64, start func(*rand.Rand) trial) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	const chains = 4
 	var buf []float64
@@ -210,17 +176,26 @@ func scores(draws int, seed uint64, start func(*rand.Rand) trial) []float64 {
 	}
 	warmup := draws / 4
 	for c := range chains {
-		k := start(rng)
+		k := g.start(rng)
 		for range draws {
-			k.forward()
-			buf = k.test(buf)
+			g.forward(k, rng)
+			buf = g.test(buf[:0], k)
 			add(&forward, c, buf)
 		}
-		k.plant()
+		if g.fault != nil {
+			g.fault(k)
+		}
 		for i := range warmup + draws {
-			k.sweep(i, warmup)
+			k.kernel.Step(rng)
+			if i < warmup {
+				k.kernel.Adapt(i, warmup)
+			}
+			for j := range k.omega2 {
+				k.omega2[j] *= g.omega
+			}
+			observeAnew(k.state, rng)
 			if i >= warmup {
-				buf = k.test(buf)
+				buf = g.test(buf[:0], k)
 				add(&chain, c, buf)
 			}
 		}

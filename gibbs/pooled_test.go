@@ -1,6 +1,7 @@
 package gibbs
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -77,52 +78,6 @@ func newPooledSites(t *testing.T, shared, counts bool) pooledSites {
 	return g
 }
 
-// scores are those of the mean difference that sweeps make to functions of a draw from the
-// joint law: all are 0 if and only if the kernel leaves that law invariant (Gandy & Scott
-// 2021, "Unit Testing for MCMC and Other Monte Carlo Methods"). Draws are independent, so
-// that scores have no Monte Carlo error to be guessed from a chain, which so few rows
-// let mix slowly.
-func (g pooledSites) scores(draws int, seed uint64) []float64 {
-	rng := rand.New(rand.NewPCG(seed, 2))
-	_, problem := g.Draw(rng)
-	k := newExactSites(problem, rng)
-	const warmup, sweeps = 1000, 3
-	g.forward(k, rng)
-	for i := range warmup {
-		for _, s := range k.all {
-			observeAnew(s.state, rng)
-		}
-		k.Step(rng)
-		k.Adapt(i, warmup)
-	}
-	g.fault(k)
-	var before, after, sum, square []float64
-	for range draws {
-		g.forward(k, rng)
-		before = g.test(before, k)
-		for range sweeps {
-			k.Step(rng)
-		}
-		after = g.test(after, k)
-		if sum == nil {
-			sum, square = make([]float64, len(after)), make([]float64, len(after))
-		}
-		for i, v := range after {
-			d := v - before[i]
-			sum[i] += d
-			square[i] += d * d
-		}
-	}
-	n := float64(draws)
-	for i := range sum {
-		mean := sum[i] / n
-		if sum[i] = 0; square[i] > 0 { // a noisy count does not change
-			sum[i] = mean / math.Sqrt((square[i]/n-mean*mean)/n)
-		}
-	}
-	return sum
-}
-
 // forward draws everything from the prior on.
 func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 	first := k.all[0]
@@ -154,10 +109,8 @@ func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 	}
 }
 
-// test adds to those of jointSites functions of what all share, and of how w_j lies about
-// its centre.
+// test appends functions of what all share, of how w_j lies about its centre, and of each custodian's own.
 func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
-	dst = dst[:0]
 	for _, v := range slices.Concat(k.hierarchy.Centre, k.hierarchy.Phi) {
 		dst = append(dst, v, v*v)
 	}
@@ -185,17 +138,15 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 }
 
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
-// partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
+// partial.
 func TestPooledInvariant(t *testing.T) {
-	draws := testsize.Of(400, 5000)
-	if *gewekeLong {
-		draws *= 60
-	}
 	for _, shared := range []bool{false, true} {
 		for _, counts := range []bool{false, true} {
-			if z := newPooledSites(t, shared, counts).scores(draws, 3); !(largest(z) < gewekeBound) {
-				t.Errorf("shared=%t n latent=%t: the largest of %d scores is %.2f, beyond %g: %.2f", shared, counts, len(z), largest(z), gewekeBound, z)
-			}
+			rng := rand.New(rand.NewPCG(3, 2))
+			g := newPooledSites(t, shared, counts)
+			k := g.warm(rng)
+			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, counts), 5000, func() { g.forward(k, rng) }, k.sweeps(3, rng),
+				func(dst []float64) []float64 { return g.test(dst, k) })
 		}
 	}
 }
@@ -216,23 +167,23 @@ func (f flat) LogPrior(grad []float64, x *model.Params) float64 {
 func TestPooledInvariantFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
-	for name, c := range map[string]struct {
-		shared bool
-		fault  func(*exactSites)
-	}{
-		"(c) without the prior of w_j": {false, func(k *exactSites) {
+	for name, fault := range map[string]func(*exactSites){
+		"(c) without the prior of w_j": func(k *exactSites) {
 			for _, s := range k.all {
 				s.ancillary.law = flat{s.law.(*pooled)}
 			}
-		}},
-		"Ω left behind where η is held": {false, func(k *exactSites) {
+		},
+		"Ω left behind where η is held": func(k *exactSites) {
 			k.spread.hierarchy = model.NewHierarchy(k.problem.Shape, k.problem.Prior, len(k.all))
-		}},
+		},
 	} {
-		g := newPooledSites(t, c.shared, false)
-		g.fault = c.fault
-		if worst := largest(g.scores(5000, 4)); worst < gewekeBound {
-			t.Errorf("%s went unnoticed: largest score %.2f", name, worst)
+		rng := rand.New(rand.NewPCG(4, 2))
+		g := newPooledSites(t, false, false)
+		k := g.warm(rng)
+		fault(k)
+		z := moved(5000, func() { g.forward(k, rng) }, k.sweeps(3, rng), func(dst []float64) []float64 { return g.test(dst, k) })
+		if largest(z) < unchanged {
+			t.Errorf("%s went unnoticed: largest score %.2f", name, largest(z))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -18,9 +19,7 @@ import (
 // Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and parameters of
 // the long form 2e-4.
 func TestPooledSBC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestPooledInvariant is of the same kernel, and sharper")
-	}
+	testsize.Full(t, "TestPooledInvariant is of the same kernel, and sharper")
 	trials := 12
 	if *sbcLong {
 		trials = 500

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -88,9 +89,7 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 //
 // Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6.
 func TestSitesSBC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestSitesInvariance is of the same kernel, and sharper")
-	}
+	testsize.Full(t, "TestSitesInvariance is of the same kernel, and sharper")
 	trials, columns := 31, []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2}
