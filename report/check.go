@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -284,7 +283,7 @@ func checkOutside(c *check.Release) string {
 	return fmt.Sprintf("Not normal, or clamped: %s. The normal law that fits the sums would put more than %s%% of the rows outside the public bounds, where none can be.", strings.Join(names, ", "), exactly(100*muchOutside))
 }
 
-// The height of an entry in a picture, and of the rest; the width of a release's name, and
+// The height of an entry in a picture, and of the rest; the width of a name, of a release or a sum, and
 // of a column's, of which a product has two.
 const (
 	checkRow     = 0.6 * vg.Centimeter
@@ -306,8 +305,11 @@ func CheckPlot(c *check.Result, d *schema.Design) *Figure {
 	checks := leastLikely(c)
 	for _, r := range checks {
 		names = append(names, r.Name)
+		for _, e := range r.Entries {
+			names = append(names, e.Label)
+		}
 	}
-	short, sums := shortNames(newPlot().Y.Tick.Label, checkName, names...), sumLabels(checks)
+	short := shortNames(newPlot().Y.Tick.Label, checkName, names...)
 	drawn, reach := &bars{wide: wideLine, half: halfLine, mark: barMark}, 2.5
 	for _, r := range checks {
 		if len(checks) > 1 {
@@ -316,7 +318,7 @@ func CheckPlot(c *check.Result, d *schema.Design) *Figure {
 		for _, e := range r.Entries {
 			distance := func(v float64) float64 { return (v - e.Mean) / e.SD }
 			b := bar{-float64(len(rows)), distance(e.Q2_5), distance(e.Q97_5), distance(e.Q25), distance(e.Q75), distance(e.Z)}
-			drawn.all, rows = append(drawn.all, b), append(rows, sums[e.Label])
+			drawn.all, rows = append(drawn.all, b), append(rows, short[e.Label])
 			reach = max(reach, 1.1*math.Abs(b.at), -1.1*b.low, 1.1*b.high)
 		}
 	}
@@ -328,24 +330,4 @@ func CheckPlot(c *check.Result, d *schema.Design) *Figure {
 		Key{Name: "released", mark: barMark}, Key{Name: "half of the replicates", LineStyle: halfLine}, Key{Name: "95 % of the replicates", LineStyle: wideLine})
 	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
 	return f
-}
-
-// sumLabels gives the label of each sum the one that a picture shows: short names of columns,
-// joined as the label joins those.
-func sumLabels(checks []*check.Release) map[string]string {
-	var names []string
-	for _, c := range checks {
-		for _, column := range c.Columns {
-			names = append(names, column.Label)
-		}
-	}
-	short := shortNames(newPlot().Y.Tick.Label, checkFactor, names...)
-	shown := maps.Clone(short)
-	for a := range short {
-		shown[a+"²"] = short[a] + "²"
-		for b := range short {
-			shown[a+" × "+b] = short[a] + " × " + short[b]
-		}
-	}
-	return shown
 }

@@ -68,8 +68,10 @@ func TestCheck(t *testing.T) {
 func TestPlotCheck(t *testing.T) {
 	d := made().Schema
 	var svg, raster bytes.Buffer
-	must.Do(t, report.CheckPlot(checkOf(true), &d).Write(&svg, "svg"))
-	for _, text := range []string{"educ × a", "income²", "released", "replicates", "standard deviations"} {
+	c := checkOf(true)
+	c.Releases[0].Entries[7].Label, c.Releases[0].Entries[8].Label = "u(a) × u(income)", "1 in red:old" // of looks, and of levels
+	must.Do(t, report.CheckPlot(c, &d).Write(&svg, "svg"))
+	for _, text := range []string{"educ × a", "a²", "u(a) × u(income)", "1 in red:old", "released", "replicates", "standard deviations"} {
 		if !strings.Contains(svg.String(), text) {
 			t.Errorf("the SVG has no %q", text)
 		}
