@@ -31,7 +31,7 @@ func (s *Settled) settleLevels() (err error) {
 	if s.Design, s.dummies, err = release.LevelsFirst(s.Design, s.ByLevel); err != nil {
 		return Misusef("--by-level: %w", err)
 	}
-	if s.answers, err = release.OfCells(s.Design, s.ByLevel, s.asked.Design.Formula().String()); err != nil {
+	if s.answers, _, err = release.OfCells(s.Design, s.ByLevel, s.asked.Design.Formula().String()); err != nil {
 		return Misusef("--by-level %s: %w", s.ByLevel, err)
 	}
 	if s.responds = s.Design.Response.Name != s.asked.Design.Response.Name; s.responds && !s.public() {

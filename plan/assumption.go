@@ -42,7 +42,7 @@ type AssumedColumn struct {
 
 // Assume returns the assumption on a design's columns: means and sds by their names, and where
 // they are not among these a mean 3/8 of the way into the range and an sd of 1/8 of it; of
-// a 0/1 column the sd of its share; of the levels of a factor equal shares; for an R2 of 0 one of 0.3,
+// a 0/1 column the sd of its share; of the levels of a factor equal shares, and of products those of independent ones; for an R2 of 0 one of 0.3,
 // of a family 0.1. The sd of a response of a family follows from its mean and R2.
 //
 // Errors: names of no column, means out of bounds, sds that no values within the bounds can
@@ -75,6 +75,10 @@ func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 
 				at.Mean = 1 / float64(len(f.Levels))
 			}
 		}
+		product := a.product(columns, c.Term)
+		if product > 0 {
+			at.Mean = product
+		}
 		if mean, ok := means[c.Name]; ok {
 			at.Mean = mean
 		}
@@ -82,7 +86,7 @@ func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 
 		if !(at.Mean > low && at.Mean < c.Upper) {
 			return nil, fmt.Errorf("%s: a mean of %v is not within its bounds %v and %v", c.Name, at.Mean, low, c.Upper)
 		}
-		if c.Binary() {
+		if c.Binary() || product > 0 {
 			at.SD = most
 		}
 		if sd, ok := sds[c.Name]; ok {
@@ -99,6 +103,21 @@ func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 
 		return a, a.take(f, d.Response, sds)
 	}
 	return a, nil
+}
+
+// product is the mean of a product of 0/1 columns that are independent, among the first; 0 of another term, and of none.
+func (a *Assumption) product(columns []schema.Column, term []string) (mean float64) {
+	for i, part := range term {
+		at := slices.IndexFunc(a.Columns, func(c AssumedColumn) bool { return c.Name == part })
+		if at < 0 || !columns[at].Binary() {
+			return 0
+		}
+		if i == 0 {
+			mean = 1
+		}
+		mean *= a.Columns[at].Mean
+	}
+	return mean
 }
 
 // scaled returns means and sds in scaled units.

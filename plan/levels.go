@@ -6,45 +6,66 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
 // levelSums draws sums by the levels of a factor, and has them as statistics of all columns.
 type levelSums struct {
 	sums
-	m, k int
-	told []float64
+	m, levels int
+	coding    [][]float64
+	told      []float64
 }
 
-// newLevelSums is the law of sums by the levels of k dummies, or of all rows.
-func newLevelSums(f *Forecast, k int) sums {
-	shape := shapeOf(f.Design)
-	counts := 0
+// newLevelSums is the law of sums by the levels of factors, or of all rows.
+func newLevelSums(f *Forecast) sums {
+	shape, counts, k := f.shape(), 0, f.factors
 	if k > 0 {
-		counts = release.LevelCounts(k, release.ReplaceOne)
+		counts = release.LevelCounts(shape.Levels(k)-1, release.ReplaceOne)
 	}
-	levels := model.NewLevelLaw(shape, k, counts, nil)
-	law := levelSums{levels, shape.M(), k, make([]float64, len(levels.Entries))}
+	law := model.NewLevelLaw(shape, k, counts, nil)
+	all := sums(law)
 	if f.Family != model.Normal {
-		law.sums = model.NewFamilyLaw(f.Family, levels, f.Design.Response.Upper)
+		all = model.NewFamilyLaw(f.Family, law, f.Design.Response.Upper)
 	}
 	if k == 0 {
-		return law.sums
+		return all
 	}
-	return law
+	return &levelSums{all, shape.M(), shape.Levels(k), f.coding, make([]float64, len(law.Entries))}
 }
 
-func (l levelSums) RandExact(dst []float64, n float64, rng *rand.Rand) {
+func (l *levelSums) RandExact(dst []float64, n float64, rng *rand.Rand) {
 	l.sums.RandExact(l.told, n, rng)
-	_, s := release.ByLevels("", l.m, l.k, int64(n), l.told)
-	copy(dst, s.Vector())
+	copy(dst, l.statistics(l.m, l.coding, n))
 }
 
-// byLevels takes the columns of the factor first, by whose levels sums are to be.
-func (o *Options) byLevels() (err error) {
+// statistics are those of m columns, the factors' of this coding; of nil each level but the first has one.
+func (l *levelSums) statistics(m int, coding [][]float64, n float64) []float64 {
+	r := release.Release{N: int64(n), Schema: schema.Design{Covariates: make([]schema.Column, m-1), Intercept: true}}
+	r.TakeLevels(&release.Levels{Sums: make([][]float64, l.levels), Coding: coding}, l.told)
+	return r.Statistics.Vector()
+}
+
+// released are the statistics of a release's columns, where sums are drawn: those of the model, but of several factors.
+func (l *levelSums) released(exact *ssp.Statistics) (*ssp.Statistics, error) {
+	if l.coding == nil {
+		return exact, nil
+	}
+	m := l.m - len(l.coding[0]) + l.levels - 1
+	return ssp.FromVector(m, exact.N, l.statistics(m, nil, float64(exact.N)))
+}
+
+// TakeLevels takes the columns of the factors first, by whose levels sums are to be: by those of all covariates where
+// these are categories alone and the number of looks is open, as fit does.
+func (o *Options) TakeLevels() (err error) {
+	if o.Design != nil && o.ByLevel == "" && (o.Steps == 0 || o.Steps == custody.AutoSteps) && (o.Family != model.Poisson || o.Neighbours != release.AddRemove) {
+		o.ByLevel = o.Design.Categorical()
+	}
 	if o.ByLevel == "" {
 		return nil
 	}
@@ -52,10 +73,14 @@ func (o *Options) byLevels() (err error) {
 	if err != nil {
 		return err
 	}
-	if len(first.Covariates) > 0 && first.Covariates[0].Term != nil {
-		return fmt.Errorf("sums by the levels of several factors, %s, are not foreseen: foresee those of one that has as many levels as they have cells, %d", o.ByLevel, k+1)
+	answers, coding, err := release.OfCells(first, o.ByLevel, o.Design.Formula().String())
+	if err != nil {
+		return err
 	}
-	o.dummies, o.responds = k, first.Response.Name != o.Design.Response.Name
+	if answers != nil {
+		first, k = answers, len(coding[0])
+	}
+	o.dummies, o.coding, o.responds = k, coding, first.Response.Name != o.Design.Response.Name
 	if o.responds && o.Family == model.Normal {
 		return fmt.Errorf("sums by the levels of the response %q (--by-level) are foreseen of a family: say --family binomial or probit", o.ByLevel)
 	}
@@ -65,60 +90,125 @@ func (o *Options) byLevels() (err error) {
 	return nil
 }
 
+// ofFactors is how many columns of factors have a law of their own.
+func (o *Options) ofFactors() int {
+	if o.responds {
+		return 0
+	}
+	return o.dummies
+}
+
 // publish makes a release, as ordered, of rows with these sums.
-func (s *simulation) publish(ctx context.Context, order *order, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
+func (s *simulation) publish(ctx context.Context, order *order, law sums, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
 	f, first := s.forecast, exact
-	if s.responds {
+	switch by, ofLevels := law.(*levelSums); {
+	case s.responds:
 		r := release.Release{Schema: *f.Design, Levels: &release.Levels{Factor: f.ByLevel}, Statistics: release.StatisticsFromVector(len(f.Design.Columns()), exact.Vector())}
 		statistics := r.FactorFirst().Statistics
-		if first, err = ssp.FromVector(len(f.Design.Columns()), exact.N, statistics.Vector()); err != nil {
-			return nil, err
-		}
+		first, err = ssp.FromVector(len(f.Design.Columns()), exact.N, statistics.Vector())
+	case ofLevels:
+		first, err = by.released(exact)
+	}
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case order.Steps > 1:
-		r, err = order.publish(first.Vector(), s.dummies, s.standard, rng)
-	case s.dummies > 0:
+		r, err = order.publish(first.Vector(), s.standard, rng)
+	case f.ByLevel != "":
 		r, err = ssp.PublishLevels(ctx, first, order.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(rng))
 	default:
 		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(rng))
 	}
-	if err == nil && s.responds {
-		r = r.FactorLast()
+	switch {
+	case err != nil:
+		return nil, err
+	case s.responds:
+		return r.FactorLast(), nil
 	}
-	return r, err
+	return order.Answer(r)
 }
 
-// takeLevels makes the first k columns of T those of a factor's dummies ±1, of which at most one is 1, with means as
-// assumed. Other columns j have about their mean means in levels
+// takeLevels makes the first columns of T those of factors, with means as assumed: of several factors each level of one has
+// the same share in all of another. Other columns j have about their mean means in levels
 //
 //	δ_lj = ρ sd_j (s_lj − Σ_l π_ls_lj)/√(1 − (Σ_l π_ls_lj)²),   s_lj = ±1 by turns,
 //
 // so that levels explain the share ρ² of their variance, ρ what is assumed of any two covariates.
-func takeLevels(x *model.Params, k int, correlation float64) {
-	p := len(x.MuX)
-	share := []float64{1}
-	for _, mean := range x.MuX[:k] {
-		share = append(share, 0.5*(1+mean))
-		share[0] -= 0.5 * (1 + mean)
+func (s *simulation) takeLevels(x *model.Params) {
+	shape, k, p := s.forecast.shape(), s.forecast.factors, len(x.MuX)
+	if k == 0 {
+		return
 	}
+	share := s.shares(x.MuX)
 	set := func(i, j int, v float64) { x.Tau[i*p+j], x.Tau[j*p+i] = v, v }
-	for j := range p {
-		mean := 0.0
-		for l, s := range share {
-			mean += s * turn(l+j)
+	along := func(of func(l int) float64) (sum float64) {
+		for l, v := range share {
+			sum += v * of(l)
 		}
-		for c := range k {
-			switch own := share[c+1]; {
-			case j >= k:
-				set(c, j, 2*own*correlation*math.Sqrt(x.Tau[j*p+j]/(1-mean*mean))*(turn(c+1+j)-mean))
-			case j == c:
-				set(c, j, 4*own*(1-own))
-			default:
-				set(c, j, -4*own*share[j+1])
+		return sum
+	}
+	at := func(c int) func(l int) float64 {
+		return func(l int) float64 {
+			if shape.Has(l, c) {
+				return 1
+			}
+			return -1
+		}
+	}
+	for c := range k {
+		x.MuX[c] = along(at(c))
+	}
+	means := make([][]float64, len(share))
+	for j := k; j < p; j++ {
+		mean := along(func(l int) float64 { return turn(l + j) })
+		for l := range means {
+			means[l] = append(means[l], s.forecast.Assumed.Correlation*math.Sqrt(x.Tau[j*p+j]/(1-mean*mean))*(turn(l+j)-mean))
+		}
+	}
+	for c := range k {
+		for j := range p {
+			if j < k {
+				set(c, j, along(func(l int) float64 { return at(c)(l) * at(j)(l) })-x.MuX[c]*x.MuX[j])
+			} else {
+				set(c, j, along(func(l int) float64 { return at(c)(l) * means[l][j-k] }))
 			}
 		}
 	}
+	if len(x.Cells) > 0 {
+		cells := x.Cells[copy(x.Cells, share):]
+		for l, own := range means {
+			for j, v := range own {
+				cells[l*len(own)+j] = x.MuX[k+j] + v
+			}
+		}
+	}
+}
+
+// shares are those of the levels, of several factors of their cells, of which the first varies fastest.
+func (s *simulation) shares(mean []float64) []float64 {
+	factors := schema.Crossed(s.forecast.ByLevel)
+	if s.forecast.coding == nil {
+		factors = []string{s.forecast.ByLevel}
+	}
+	all := []float64{1}
+	for _, name := range factors {
+		own := []float64{1}
+		for j, c := range s.forecast.Design.Covariates {
+			if c.Term == nil && c.FactorName() == name {
+				own = append(own, 0.5*(1+mean[j]))
+				own[0] -= own[len(own)-1]
+			}
+		}
+		var next []float64
+		for _, v := range own {
+			for _, of := range all {
+				next = append(next, v*of)
+			}
+		}
+		all = next
+	}
+	return all
 }
 
 // turn is 1 or −1.

@@ -126,7 +126,7 @@ func newOrder(d *schema.Design, byLevel string, pr release.Privacy, steps int, n
 	if steps == 0 || steps == custody.AutoSteps {
 		columns := len(d.Covariates) + 1
 		if first, k, err := release.LevelsFirst(d, byLevel); err == nil && first.Response.Name == d.Response.Name {
-			columns -= k // a frame is of the others
+			columns = len(first.Covariates) + 1 - k // a frame is of the others
 		}
 		o.Steps, _ = adaptive.Auto(columns, float64(n), pr)
 	}
@@ -264,9 +264,12 @@ func (c *crowd) in(f *release.Frame) []float64 {
 	return u
 }
 
-// publish makes a release in several steps of rows with sums z: of a factor of k columns, which are the first, by
-// its levels.
-func (o *order) publish(z []float64, k int, standard []float64, rng *rand.Rand) (*release.Release, error) {
+// publish makes a release in several steps of rows with sums z: of a factor, whose columns are the first, by its levels.
+func (o *order) publish(z []float64, standard []float64, rng *rand.Rand) (*release.Release, error) {
+	k := 0
+	if o.ByLevel != "" {
+		_, k, _ = release.LevelsFirst(o.Design, o.ByLevel) // which were settled
+	}
 	c, err := newLevelCrowd(z, len(o.Design.Columns()), k, o.n, standard)
 	if err != nil {
 		return nil, err

@@ -50,11 +50,12 @@ type Options struct {
 	Neighbours release.Neighbours
 	// Steps is the number of looks of each release; 0 is custody.AutoSteps.
 	Steps int
-	// ByLevel is a factor by whose levels sums are, or the response of a Family; empty is none. Columns of a factor
-	// come first in the forecast.
+	// ByLevel is a factor by whose levels sums are, or several with ":" between them, or the response of a Family; empty
+	// is none, or what TakeLevels takes. Columns of factors come first in the forecast.
 	ByLevel  string
-	dummies  int
-	responds bool // ByLevel is the response
+	dummies  int         // columns of factors in the model
+	coding   [][]float64 // theirs, as release.Levels has it, of several factors
+	responds bool        // ByLevel is the response
 	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
 	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
 	Width float64
@@ -90,6 +91,8 @@ type Forecast struct {
 	Neighbours release.Neighbours `json:"neighbours"`
 	Delta      float64            `json:"delta"`
 	ByLevel    string             `json:"by_level,omitzero"`
+	factors    int                // columns of factors that have a law of their own
+	coding     [][]float64        // theirs, of several
 	Level      float64            `json:"level"`
 	Releases   int                `json:"releases"` // at each point
 	Seed       uint64             `json:"seed"`
@@ -157,7 +160,7 @@ type SlopeForecast struct {
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
 func Foresee(ctx context.Context, o Options) (*Forecast, error) {
-	if err := o.byLevels(); err != nil {
+	if err := o.TakeLevels(); err != nil {
 		return nil, err
 	}
 	if o.Width != 0 {
@@ -184,7 +187,7 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 
 // Validate returns what Foresee refuses before it simulates anything.
 func (o Options) Validate() error {
-	if err := o.byLevels(); err != nil {
+	if err := o.TakeLevels(); err != nil {
 		return err
 	}
 	check := o.forecast
@@ -203,7 +206,7 @@ func (o Options) forecast() (*Forecast, error) {
 	if err := errors.Join(o.Design.Validate(), o.Family.Check(o.Design)); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, ByLevel: o.ByLevel, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, ByLevel: o.ByLevel, factors: o.ofFactors(), coding: o.coding, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
 	case p == 0:
@@ -238,8 +241,17 @@ func (o Options) forecast() (*Forecast, error) {
 	return f, err
 }
 
+// Categories tells whether covariates are categories alone, by whose levels sums are.
+func (f *Forecast) Categories() bool { return f.factors == len(f.Design.Covariates) }
+
 func shapeOf(d *schema.Design) model.Shape {
 	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
+func (f *Forecast) shape() model.Shape {
+	shape := shapeOf(f.Design)
+	shape.Coding = f.coding
+	return shape
 }
 
 // points lays out the grid.

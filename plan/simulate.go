@@ -36,7 +36,6 @@ type simulation struct {
 	forecast *Forecast
 	frame    schema.Frame
 	pool     bool
-	dummies  int         // of a factor by whose levels sums are
 	responds bool        // the factor is the response
 	truth    []float64   // scaled; NaN: as assumed
 	standard []float64   // rows of a crowd, where there are several looks
@@ -45,7 +44,7 @@ type simulation struct {
 }
 
 func newSimulation(f *Forecast, o Options) *simulation {
-	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, dummies: o.dummies, responds: o.responds}
+	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, responds: o.responds}
 }
 
 // sums draws those of n rows, or their like.
@@ -58,18 +57,10 @@ type sums interface {
 // law is that of rows as assumed.
 func (s *simulation) law() sums {
 	f := s.forecast
-	if s.byLevel() == 0 && f.Family == model.Normal {
-		return model.NewMoments(shapeOf(f.Design))
+	if f.factors == 0 && f.Family == model.Normal {
+		return model.NewMoments(f.shape())
 	}
-	return newLevelSums(f, s.byLevel())
-}
-
-// byLevel is how many dummies of a factor have a law of their own.
-func (s *simulation) byLevel() int {
-	if s.responds {
-		return 0
-	}
-	return s.dummies
+	return newLevelSums(f)
 }
 
 // outcome is what one simulated release told of the slopes reported, in the
@@ -142,12 +133,10 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	f := s.forecast
 	at := f.Points[point]
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
-	shape := shapeOf(f.Design)
+	shape := f.shape()
 	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
 	law, v := s.law(), make([]float64, shape.Statistics())
-	if !s.responds {
-		takeLevels(x, s.dummies, f.Assumed.Correlation)
-	}
+	s.takeLevels(x)
 	law.Set(x)
 	if !law.Factor() {
 		return nil, errSingular
@@ -157,7 +146,7 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
-	r, err := s.publish(ctx, at.order, exact, stream(noiseStream))
+	r, err := s.publish(ctx, at.order, law, exact, stream(noiseStream))
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +161,12 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 // told compares a fit with the truth x, and with the posterior given the exact
 // statistics.
 func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
-	shape := shapeOf(fit.Design)
+	shape := s.forecast.shape()
 	q, first := shape.Q(), shape.Q()-shape.P
 	noiseless, n := make([]float64, q), float64(exact.N)
 	ok := false
 	if fit.Family != model.Normal {
-		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, s.byLevel(), fit.Prior, s.frame).Variance(noiseless, x, n)
+		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, s.forecast.factors, fit.Prior, s.frame).Variance(noiseless, x, n)
 	} else {
 		ok = reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), n)
 	}

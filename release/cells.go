@@ -32,15 +32,24 @@ func cellsFirst(d *schema.Design, factor string, cells *schema.Cells) (*schema.D
 	return cells.Indicated(d), len(cells.Names) - 1, nil
 }
 
-// OfCells is the design of a model of a release of sums by the levels of several factors, in the order of its columns; nil
-// where they are of one. The design of the release is that of LevelsFirst.
-func OfCells(d *schema.Design, factor, formula string) (*schema.Design, error) {
+// OfCells is the design of a model of a release of sums by the levels of several factors, in the order of its columns, and
+// their coding, as Levels has it; nil where they are of one. The design of the release is that of LevelsFirst.
+func OfCells(d *schema.Design, factor, formula string) (*schema.Design, [][]float64, error) {
 	cells, err := cellsOf(d, factor)
 	if cells == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	design, _, err := cells.Select(d, formula)
-	return design, err
+	return coded(cells, d, formula)
+}
+
+func coded(cells *schema.Cells, d *schema.Design, formula string) (*schema.Design, [][]float64, error) {
+	design, coding, err := cells.Select(d, formula)
+	for _, row := range coding {
+		for i, v := range row {
+			row[i] = 2*v - 1
+		}
+	}
+	return design, coding, err
 }
 
 // Indicate makes rows of the columns of LevelsFirst of rows of d's, of several factors, in scaled units: each as long as
@@ -68,7 +77,7 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 		}
 		return r.Select(formula)
 	}
-	design, coding, err := cells.Select(&r.Schema, formula)
+	design, coding, err := coded(cells, &r.Schema, formula)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -88,11 +97,6 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 		out.Levels = levels
 	}
 	products := out.products()
-	for _, row := range coding {
-		for i, v := range row {
-			row[i] = 2*v - 1
-		}
-	}
 	out.Levels.Coding, out.Schema = coding, *design
 	out.Statistics = StatisticsFromVector(out.Dim(), out.Levels.coded(out.Dim(), float64(r.N), products))
 	return out, nil

@@ -73,8 +73,13 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 		noise = fmt.Sprintf("the smaller of %s and Gaussian noise, delta = %s", pure, exactly(f.Delta))
 	}
 	rows, family := "normal rows", ""
+	if f.Categories() {
+		rows = "rows"
+	} else if f.Family != model.Normal {
+		rows = "rows with normal covariates"
+	}
 	if f.Family != model.Normal {
-		rows, family = "rows with normal covariates", fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link())
+		family = fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link())
 	}
 	if f.ByLevel != "" {
 		rows += fmt.Sprintf(", sums by the levels of %s", f.ByLevel)
@@ -117,7 +122,7 @@ func assumed(f *plan.Forecast) string {
 		columns = append(columns[:maxAssumed], fmt.Sprintf("%d more", more))
 	}
 	text := "Assumed of the rows, mean ± sd: " + strings.Join(columns, ", ")
-	if len(f.Design.Covariates) > 1 {
+	if len(f.Design.Covariates) > 1 && !f.Categories() {
 		with := ""
 		if f.ByLevel != "" && f.ByLevel != f.Design.Response.Name {
 			with = ", and of " + f.ByLevel + " with the others,"

@@ -87,13 +87,12 @@ func (f *flags) planned() (o plan.Options, err error) {
 	if o.Design, err = f.plannedDesign(); err != nil {
 		return o, err
 	}
-	if o.ByLevel = f.byLevel; f.keepsResponse(o.Design) && o.Neighbours == release.ReplaceOne {
-		o.ByLevel = o.Design.Response.FactorName()
+	o.ByLevel = f.byLevel
+	if err = o.TakeLevels(); err != nil { // --covariate is a place among columns in the order of levels
+		return o, usagef("--by-level: %w", err)
 	}
-	if o.ByLevel != "" && !release.Responds(o.Design, o.ByLevel) { // --covariate is a place among columns in its order
-		if o.Design, _, err = release.LevelsFirst(o.Design, o.ByLevel); err != nil {
-			return o, usagef("--by-level: %w", err)
-		}
+	if o.ByLevel == "" && f.keepsResponse(o.Design) && o.Neighbours == release.ReplaceOne {
+		o.ByLevel = o.Design.Response.FactorName()
 	}
 	if err := f.assume(&o); err != nil {
 		return o, err
