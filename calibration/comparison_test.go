@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -135,6 +136,18 @@ func TestMethodsRefuse(t *testing.T) {
 		want := map[string]string{"naive": "", DPVI: "budget is too small", "gibbs-ss-noisy": "1 to 3"}[c.Method]
 		if c.Refused != (want != "") || !strings.Contains(c.Error, want) || !c.Sound(d.Trials) {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Where releases look as often as they like, those with moments look once.
+func TestMomentsLookOnce(t *testing.T) {
+	d, rows := ofTable(t, 400, "naive", "gibbs-ss-noisy")
+	d.Epsilons, d.Steps, d.Trials = []float64{20}, custody.AutoSteps, 1
+	s, trials := compared(t, d, rows, Options{})
+	for _, c := range s.Compare(trials).Cells {
+		if c.Error != "" {
+			t.Errorf("%s: %s", c.Method, c.Error)
 		}
 	}
 }

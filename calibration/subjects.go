@@ -102,8 +102,10 @@ func (f *fitter) options(seed uint64) dpreg.Options {
 	return o
 }
 
-// again tells whether releases may look at rows more than once.
-func (f *fitter) again() bool { return f.steps > 1 || f.steps == custody.AutoSteps || f.parts > 0 }
+// again tells whether releases may look at rows more than once, which those with moments do not.
+func (f *fitter) again() bool {
+	return f.steps > 1 || f.steps == custody.AutoSteps && f.arm.Method != noisyMoments || f.parts > 0
+}
 
 // order is that of releases which do.
 func (f *fitter) order(s *summed, e *mechanisms.Entropy) custody.Order {
