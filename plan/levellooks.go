@@ -63,7 +63,7 @@ func newLevelCrowd(sums []float64, m, k int, n float64, standard []float64) (*le
 	return out, nil
 }
 
-// levelLook takes the look of step t by levels: counts, sums within them and products, as release.ByLevels takes them.
+// levelLook takes the look of step t by levels: counts, sums within them and products, as release.TakeLevels takes them.
 func (l *looker) levelLook(t int, f *release.Frame, weights [][]float64) (look release.Look, own *release.LevelNoise, measured []float64, err error) {
 	u := l.in(f)
 	noise := func(f *release.Frame) (noise release.Noise, err error) {

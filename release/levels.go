@@ -168,12 +168,6 @@ func NewLevels(factor string, k int, noise *LevelNoise) *Levels {
 	return &Levels{Factor: factor, Sums: make([][]float64, k+1), Noise: noise}
 }
 
-// ByLevels makes Levels and Statistics of what has noise, in the order of Combinations.
-func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, Statistics) {
-	l, products := NewLevels(factor, k, nil).filled(m-k, measured)
-	return l, StatisticsFromVector(m, l.statistics(m, float64(n), products))
-}
-
 // filled are levels like l of what has noise, in the order of Combinations, of q columns, and products.
 func (l *Levels) filled(q int, measured []float64) (out *Levels, products []float64) {
 	counts := len(measured) - len(l.Sums)*q - Length(q) + q

@@ -137,7 +137,7 @@ func TestByResponse(t *testing.T) {
 		z = append(z, float64(i*i%17)+0.25)
 	}
 	first.Noise.Scale, first.Noise.Sensitivity = 7, 7
-	first.Levels, first.Statistics = release.ByLevels("t", 3, 1, first.N, z)
+	first.TakeLevels(release.NewLevels("t", 1, nil), z)
 	r := first.FactorLast()
 	if err := r.Validate(); err != nil || !r.LevelsAreOfResponse() || r.Schema.Formula().String() != "t ~ x + y" {
 		t.Fatal(err, r.Schema.Formula())

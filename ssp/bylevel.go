@@ -136,7 +136,7 @@ func (b Budget) LevelWeight() float64 {
 
 // PublishLevelLook is PublishLook of sums by the levels of a factor, of which s has those of each: what has noise are
 // the rows of each level, sums of u within it, and products over all rows. The look's statistics are left to
-// release.ByLevels, which measured is for.
+// release.TakeLevels, which measured is for.
 func (b Budget) PublishLevelLook(s []*BallAccumulator, f *release.Frame, share float64, e *mechanisms.Entropy) (look release.Look, levels *release.LevelNoise, measured []float64, err error) {
 	d, digits := s[0].Dim(), 2*radiusLattice(f.Radius)
 	for _, level := range s {

@@ -43,8 +43,7 @@ func observeByResponse(t *testing.T, sums []float64, s model.Shape, n int, scale
 	}
 	released := r.FactorFirst()
 	observe := func() *model.Observation {
-		released.Levels, released.Statistics = release.ByLevels("y", m, 1, int64(n), measured)
-		released.Levels.Noise = noise
+		released.TakeLevels(release.NewLevels("y", 1, noise), measured)
 		return must.Get(model.Observe(released.FactorLast()))(t)
 	}
 	observe().Told.AddNoise(measured, 1, rng)

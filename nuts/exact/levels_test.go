@@ -17,6 +17,7 @@ import (
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // leveledRows are rows of a factor, drawn from the prior, and what is observed of them with noise.
@@ -186,9 +187,10 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 	if c.most > 0 {
 		n, count.Scale = math.Round(floats.Sum(told.Z[:c.levels])), c.scale
 	}
-	by, statistics := release.ByLevels("", m, k, int64(n), told.Z)
-	told.Counts, told.Sums = by.Counts, by.Sums
-	obs := &model.Observation{Shape: c.shape, N: n, Count: count, Kind: c.kind, Z: statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}
+	r := release.Release{N: int64(n), Schema: schema.Design{Covariates: make([]schema.Column, m-1), Intercept: true}}
+	r.TakeLevels(release.NewLevels("", k, nil), told.Z)
+	told.Counts, told.Sums = r.Levels.Counts, r.Levels.Sums
+	obs := &model.Observation{Shape: c.shape, N: n, Count: count, Kind: c.kind, Z: r.Statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}
 	for range obs.Z {
 		obs.Scale = append(obs.Scale, c.scale)
 	}
