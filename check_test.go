@@ -44,7 +44,10 @@ func noisy(d schema.Design, s []float64, n int64, scale float64, rng *rand.Rand)
 // checked fits a release and checks it.
 func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, seed uint64) *check.Release {
 	t.Helper()
-	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(250, 500), Draws: testsize.Of(250, 500), Seed: seed}
+	plan := mcmc.Plan{Chains: 2, Warmup: 250, Draws: 250, Seed: seed}
+	if *power > 0 {
+		plan.Warmup, plan.Draws = 500, 500
+	}
 	fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior}))(t)
 	c := must.Get(check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed}))(t)
 	return c.Releases[0]

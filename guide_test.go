@@ -63,7 +63,7 @@ func unfinished(command string) bool {
 }
 
 // smaller makes of commands some that simulate less.
-var smaller = strings.NewReplacer("--trials 100", "--trials 10", "dpreg plan ", "dpreg plan --releases 3 ", "dpreg check ", "dpreg check --calibrate 2 ")
+var smaller = strings.NewReplacer("--trials 100", "--trials 4", "dpreg plan ", "dpreg plan --releases 2 ", "dpreg check ", "dpreg check --calibrate 2 ")
 
 // Every command of the guide runs in a folder where nothing is but what the guide has put there and
 // the data of the repository, and prints tables with the columns that the guide shows.

@@ -86,7 +86,7 @@ func built(t *testing.T) string {
 	t.Helper()
 	testsize.Full(t, "it builds dpreg")
 	path := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
-	if out, err := exec.Command("go", "build", "-o", path, "../cmd/dpreg").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "../cmd/dpreg").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return path

@@ -68,7 +68,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 			y.add(row[levels])
 			flat = append(flat, row...)
 		}
-		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 8, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}}))(t)
 		widths := make([]float64, levels)
 		for range releases {
@@ -115,7 +115,7 @@ func TestByResponseIsForeseen(t *testing.T) {
 		e.add(p)
 		flat = append(flat, max(-1, min(1, u)), v, 2*one-1)
 	}
-	f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
+	f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 8, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
 		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}}))(t)
 	widths := make([]float64, 2)
 	for range releases {

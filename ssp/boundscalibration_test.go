@@ -3,6 +3,7 @@ package ssp
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -163,7 +164,7 @@ var columnsToBound = []struct {
 // 5e-7 are an error, which for all 20 lines is 1e-5.
 func TestBoundsCoverage(t *testing.T) {
 	trials := testsize.Of(min(10, *boundsTrials), *boundsTrials)
-	for _, line := range coverage(t, trials, func(c *BoundsCalibration) {}) {
+	for line := range coverage(t, trials, func(c *BoundsCalibration) {}) {
 		t.Log(line.text)
 		if line.failed > line.allowed {
 			t.Errorf("%d of %d trials failed, %d are allowed:\n%s", line.failed, trials, line.allowed, line.text)
@@ -181,8 +182,10 @@ func TestBoundsCoverageSeesFaults(t *testing.T) {
 		"noise doubled":     func(c *BoundsCalibration) { c.Scale.Mul(c.Scale, big.NewRat(2, 1)) },
 	} {
 		seen := false
-		for _, line := range coverage(t, 20, fault) {
-			seen = seen || line.failed > line.allowed
+		for line := range coverage(t, 20, fault) {
+			if seen = line.failed > line.allowed; seen {
+				break
+			}
 		}
 		if !seen {
 			t.Errorf("%s: nothing is seen", name)
@@ -195,51 +198,54 @@ type coverageLine struct {
 	failed, allowed int
 }
 
-func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) (lines []coverageLine) {
+func coverage(t *testing.T, trials int, fault func(*BoundsCalibration)) iter.Seq[coverageLine] {
 	t.Helper()
-	good := must.Get(CalibrateBounds(1, 0.1, release.ReplaceOne))(t)
-	allowed := 0
-	for (distuv.Binomial{N: float64(trials), P: 2 * boundsFailure}).Survival(float64(allowed)) > 5e-7 {
-		allowed++
-	}
-	for i, column := range columnsToBound {
-		for _, n := range []int64{good.Rows, 10 * good.Rows} {
-			wide, narrow, clamped, most := 0, 0, 0., 0.
-			for trial := range trials {
-				rng := rand.New(rand.NewPCG(uint64(i), uint64(trial)))
-				h, x := NewMagnitudes(1), make([]float64, n)
-				for k := range x {
-					x[k] = column.draw(rng)
-					must.Do(t, h.Add(x[k:k+1]))
-				}
-				c := good
-				c.Scale = new(big.Rat).Set(good.Scale)
-				fault(&c)
-				z := must.Get(h.noisy(c, mechanisms.Simulated(rng)))(t)
-				lower, upper := between(z, big.NewInt(c.Threshold))
-				tooWide, tooNarrow := promises(h, good.Found, lower, upper)
-				if tooWide {
-					wide++
-				}
-				if tooNarrow {
-					narrow++
-				}
-				beyond := 0.
-				for _, v := range x {
-					if v < lower || v > upper {
-						beyond++
+	return func(yield func(coverageLine) bool) {
+		good := must.Get(CalibrateBounds(1, 0.1, release.ReplaceOne))(t)
+		allowed := 0
+		for (distuv.Binomial{N: float64(trials), P: 2 * boundsFailure}).Survival(float64(allowed)) > 5e-7 {
+			allowed++
+		}
+		for i, column := range columnsToBound {
+			for _, n := range []int64{good.Rows, 10 * good.Rows} {
+				wide, narrow, clamped, most := 0, 0, 0., 0.
+				for trial := range trials {
+					rng := rand.New(rand.NewPCG(uint64(i), uint64(trial)))
+					h, x := NewMagnitudes(1), make([]float64, n)
+					for k := range x {
+						x[k] = column.draw(rng)
+						must.Do(t, h.Add(x[k:k+1]))
 					}
+					c := good
+					c.Scale = new(big.Rat).Set(good.Scale)
+					fault(&c)
+					z := must.Get(h.noisy(c, mechanisms.Simulated(rng)))(t)
+					lower, upper := between(z, big.NewInt(c.Threshold))
+					tooWide, tooNarrow := promises(h, good.Found, lower, upper)
+					if tooWide {
+						wide++
+					}
+					if tooNarrow {
+						narrow++
+					}
+					beyond := 0.
+					for _, v := range x {
+						if v < lower || v > upper {
+							beyond++
+						}
+					}
+					clamped += beyond / float64(n) / float64(trials)
+					most = max(most, beyond/float64(n))
 				}
-				clamped += beyond / float64(n) / float64(trials)
-				most = max(most, beyond/float64(n))
+				if !yield(coverageLine{
+					text:   fmt.Sprintf("| %s | %d | %d | %d | %.2f %% | %.2f %% |", column.name, n, wide, narrow, 100*clamped, 100*most),
+					failed: wide + narrow, allowed: allowed,
+				}) {
+					return
+				}
 			}
-			lines = append(lines, coverageLine{
-				text:   fmt.Sprintf("| %s | %d | %d | %d | %.2f %% | %.2f %% |", column.name, n, wide, narrow, 100*clamped, 100*most),
-				failed: wide + narrow, allowed: allowed,
-			})
 		}
 	}
-	return lines
 }
 
 // promises tells whether a bound lies beyond all values, and whether one leaves out a

@@ -111,7 +111,7 @@ func TestArrowCut(t *testing.T) {
 
 func TestArrowDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	tries := testsize.Of(40, 1000)
+	tries := testsize.Of(40, 500)
 	for _, name := range elsewhere(t, ArrowFormat) {
 		text := must.Get(os.ReadFile(name))(t)
 		path := filepath.Join(t.TempDir(), filepath.Base(name))

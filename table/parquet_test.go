@@ -20,6 +20,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -308,10 +309,7 @@ func TestParquetJoined(t *testing.T) {
 
 func TestParquetDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	path, tries := filepath.Join(t.TempDir(), "data.parquet"), 1000
-	if testing.Short() {
-		tries = 100
-	}
+	path, tries := filepath.Join(t.TempDir(), "data.parquet"), testsize.Of(100, 500)
 	for _, name := range elsewhere(t, ParquetFormat) {
 		text := must.Get(os.ReadFile(name))(t)
 		for range tries {

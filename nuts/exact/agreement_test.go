@@ -20,7 +20,7 @@ import (
 
 // TestMethodsAgree runs the methods that share the exact posterior on releases
 // of simulated rows. Each mean and sd may differ by 4.8 combined errors: false
-// alarms of 1.6e-6 a comparison, 2e-4 over all.
+// alarms of 1.6e-6 a comparison, 2e-4 over all. TestSBC has more columns of each method.
 func TestMethodsAgree(t *testing.T) {
 	for _, c := range []struct {
 		p          int
@@ -31,7 +31,6 @@ func TestMethodsAgree(t *testing.T) {
 	}{
 		{1, 40, 0, release.Laplace, true, 100},
 		{2, 30, 0, release.Gaussian, true, 0},
-		{3, 50, 0, release.Laplace, true, 0},
 		{1, 60, 5, release.Laplace, false, 0},
 	} {
 		t.Run(fmt.Sprintf("p=%d n=%g%+g %s", c.p, c.n, c.count, c.kind), func(t *testing.T) {

@@ -99,13 +99,14 @@ func TestSitesNoAllocation(t *testing.T) {
 
 // TestSitesSBC is simulation-based calibration with three unequal custodians, where
 // clamping is modelled of rows drawn one by one and clamped to each one's box. Each of the
-// four bounds of modeltest.Uniform has a false-alarm rate of 1e-6. Long form, whose -v prints coverage:
+// four bounds of modeltest.Uniform has a false-alarm rate of 1e-6. Where clamping is not modelled other engines have the
+// same posterior, and TestMethodsAgreeOnSeveral of package exact is sharper than twelve data sets. Long form, whose -v prints coverage:
 //
 //	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
 	testsize.Full(t, "what it samples agrees with other engines in short form, see TestJointlyMethodsAgree")
 	for _, v := range variants() {
-		if !*long && v.clamping != (v.partial && v.shared) {
+		if !*long && !(v.clamping && v.partial && v.shared) {
 			continue
 		}
 		t.Run(v.String(), func(t *testing.T) {
