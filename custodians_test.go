@@ -167,25 +167,19 @@ func TestJointlyRefuses(t *testing.T) {
 	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
 	other := open(t, "cirrhosis", "cirrhosis ~ liquor", nil)
 	custodians := []dpreg.Custodian{{Name: "a.json", Release: e.written(1)}, {Name: "b.json", Release: other.written(1)}}
-	if _, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{}); err == nil || !strings.Contains(err.Error(), "a.json and b.json") {
-		t.Errorf("other columns: %v", err)
-	}
+	must.Fail(t, must.Err(dpreg.Infer(context.Background(), custodians, dpreg.Options{})), "a.json and b.json")
 	custodians[1].Release = e.written(2)
 	for want, o := range map[string]dpreg.Options{
 		`pooling "some"`:    {Pooling: "some"},
 		`covariates "both"`: {Covariates: "both"},
 		"mcmc-exact":        {Method: "gibbs-ss-prior"},
 	} {
-		if _, err := dpreg.Infer(context.Background(), custodians, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		must.Fail(t, must.Err(dpreg.Infer(context.Background(), custodians, o)), want)
 	}
 	few := *custodians[1].Release
 	few.N = 2
 	custodians[1].Release = &few
-	if _, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"}); err == nil || !strings.Contains(err.Error(), "b.json: mcmc-exact: 2 columns need") {
-		t.Errorf("too few rows: %v", err)
-	}
+	must.Fail(t, must.Err(dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"})), "b.json: mcmc-exact: 2 columns need")
 }
 
 // TestJointlyOtherLevels: where a factor has other levels at one custodian, the error says

@@ -193,15 +193,11 @@ func TestComparisonRefuses(t *testing.T) {
 		{of(func(d *Design) { d.Arms[0].Draws = 500 }), "as in all others"},
 		{rowsOf(func(d *Design) { d.Population.Columns.Covariates, d.Population.Columns.Intercept = nil, false }), "columns"},
 	} {
-		if err := c.d.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("want %q: %v", c.want, err)
-		}
+		must.Fail(t, c.d.Validate(), c.want)
 	}
 	d, rows := ofTable(t, 20, "naive")
 	rows.At(1)[0] = 0.25
-	if _, err := d.Study(rows); err == nil || !strings.Contains(err.Error(), "not those of the study") {
-		t.Error(err)
-	}
+	must.Fail(t, must.Err(d.Study(rows)), "not those of the study")
 	if _, err := comparing("naive").Study(rows); err == nil {
 		t.Error("rows for a design that simulates them")
 	}

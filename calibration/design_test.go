@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
@@ -40,9 +39,7 @@ func TestDesignText(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := ReadDesign([]byte(`{"fromat":"dpreg-study/1"}`)); err == nil || !strings.Contains(err.Error(), "fromat") {
-		t.Error(err)
-	}
+	must.Fail(t, must.Err(ReadDesign([]byte(`{"fromat":"dpreg-study/1"}`))), "fromat")
 }
 
 // Designs of each kind of truth and of comparisons, by the digest that their journals began
@@ -102,9 +99,7 @@ func TestDesignRefuses(t *testing.T) {
 	} {
 		d := small()
 		change(d)
-		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+		must.Fail(t, d.Validate(), says)
 	}
 }
 
@@ -121,9 +116,7 @@ func TestRehearsal(t *testing.T) {
 		d := small()
 		d.Arms = Arms([]string{"naive", "gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
 		change(d)
-		if _, err := d.Study(nil); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+		must.Fail(t, must.Err(d.Study(nil)), says)
 	}
 }
 

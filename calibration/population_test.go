@@ -89,9 +89,7 @@ func TestPopulationInParts(t *testing.T) {
 		t.Errorf("%d hits, %v times as wide", slope.Coverage[last].Hits, *of.Ratio)
 	}
 	d.Data = Clamped
-	if err := d.validateGrid(); err == nil || !strings.Contains(err.Error(), "parts: 5") {
-		t.Errorf("parts of simulated rows: %v", err)
-	}
+	must.Fail(t, d.validateGrid(), "parts: 5")
 }
 
 // A prior that is far too narrow is found.

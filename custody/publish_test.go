@@ -165,9 +165,7 @@ func TestPublishRefuses(t *testing.T) {
 	o := ordered(rows(t, "0,0"), 1)
 	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
 	must.Do(t, newLedger(t, o.Ledger))
-	if _, err := custody.Publish(done, o); err == nil || !strings.Contains(err.Error(), "canceled") {
-		t.Errorf("a context that is done: %v", err)
-	}
+	must.Fail(t, must.Err(custody.Publish(done, o)), "canceled")
 	untouched(t, folder)
 }
 
@@ -209,9 +207,7 @@ func TestPublishOnce(t *testing.T) {
 	}
 	withheld := *r
 	withheld.Statistics.SumYY, withheld.Withheld = nil, []string{release.WithheldYY}
-	if err := s.Differs(&withheld); err == nil || !strings.Contains(err.Error(), `withholds the sum of squares of "y"`) {
-		t.Errorf("a release without Σy²: %v", err)
-	}
+	must.Fail(t, s.Differs(&withheld), `withholds the sum of squares of "y"`)
 	o.SpendAgain = true
 	must.Get(custody.Publish(t.Context(), o))(t)
 	if len(charges(t, o.Ledger)) != 2 {

@@ -246,9 +246,7 @@ func TestStepsStopped(t *testing.T) {
 			}
 			o, said := stopping(t, at, disturb)
 			_, err := custody.Publish(ctx, o)
-			if err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%s at %s: %v", name, at, err)
-			}
+			must.Fail(t, err, says)
 			spent := charges(t, o.Ledger)
 			if kept := strings.Contains(said.String(), "keeps the charge"); kept != charged || (len(spent) == 1) != charged || charged && spent[0].Written {
 				t.Errorf("%s at %s: charges %+v, and it said\n%s", name, at, spent, said)

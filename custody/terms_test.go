@@ -94,7 +94,5 @@ func TestTermsSensitivity(t *testing.T) {
 func TestTermsWithoutBounds(t *testing.T) {
 	o := withTerms(t, "y ~ log(x) + x:g", "1,u,2")
 	o.Bounds = custody.Bounds{Columns: []string{"x"}, Share: 0.1}
-	if _, err := custody.Publish(t.Context(), o); err == nil || !strings.Contains(err.Error(), "give public ones") {
-		t.Error(err)
-	}
+	must.Fail(t, must.Err(custody.Publish(t.Context(), o)), "give public ones")
 }

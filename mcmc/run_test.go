@@ -209,9 +209,7 @@ func TestPlanIsValidated(t *testing.T) {
 		"Workers is -1; i": {Chains: 1, Draws: 1, Workers: -1},
 	} {
 		_, err := Run(t.Context(), arColumns, startAR(0), keepLP, plan)
-		if err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("%+v: %v", plan, err)
-		}
+		must.Fail(t, err, field)
 	}
 }
 

@@ -52,9 +52,7 @@ func TestReadPriorXRefuses(t *testing.T) {
 		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,2],[2,1]]}}`:      "positive definite",
 		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,0.5],[0.25,1]]}}`: "symmetric",
 	} {
-		if _, err := readPrior(strings.NewReader(text), "p.json", testDesign()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		must.Fail(t, must.Err(readPrior(strings.NewReader(text), "p.json", testDesign())), want)
 	}
 }
 
@@ -62,9 +60,7 @@ func TestReadPriorXRefuses(t *testing.T) {
 // the mean square 2A², and one of 2, the default's, has none.
 func TestXMomentsOfFreeScales(t *testing.T) {
 	prior := DefaultPrior(Shape{P: 2, Intercept: true})
-	if _, err := prior.XMoments(); err == nil || !strings.Contains(err.Error(), `"x"`) {
-		t.Errorf("default prior: %v", err)
-	}
+	must.Fail(t, must.Err(prior.XMoments()), `"x"`)
 	prior.Covariates.Dof, prior.Covariates.Scale = 5, []float64{8, 0, 0, 8}
 	prior.Scales[1].SD, prior.Scales[2].SD = 0.5, 3
 	got := must.Get(prior.XMoments())(t)

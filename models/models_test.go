@@ -262,7 +262,5 @@ func TestRefused(t *testing.T) {
 		t.Error("two releases were taken")
 	}
 	_, r = made(50, 11, 1)
-	if _, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{}, nil); err == nil || !strings.Contains(err.Error(), "at most 10") {
-		t.Error(err)
-	}
+	must.Fail(t, must.Err(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{}, nil)), "at most 10")
 }

@@ -112,9 +112,7 @@ func TestStatisticsRefuses(t *testing.T) {
 		a := result(q, 1)
 		c.change(&a)
 		_, err := q.statistics(a)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: error %v", c.says, err)
-		}
+		must.Fail(t, err, c.says)
 		if errors.Is(err, table.ErrMissing) != strings.Contains(c.says, "missing value") {
 			t.Errorf("%q: %v is ErrMissing, or should be", c.says, err)
 		}
@@ -123,9 +121,7 @@ func TestStatisticsRefuses(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	d := model(t, "x", "f", "b", "y", "u", "NA")
-	if _, err := New(d, table.Options{}); err == nil || !strings.Contains(err.Error(), `"NA" is a level`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, must.Err(New(d, table.Options{})), `"NA" is a level`)
 	if _, err := New(d, table.Options{NA: []string{}}); err != nil {
 		t.Error(err)
 	}

@@ -142,8 +142,6 @@ func TestFactorAnswers(t *testing.T) {
 	} {
 		d := withFactor(true)
 		edit(&d)
-		if err := r.Answers(&d, *r.Privacy, Laplace, 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Fail(t, r.Answers(&d, *r.Privacy, Laplace, 1), want)
 	}
 }

@@ -164,17 +164,13 @@ func TestAnswers(t *testing.T) {
 		"in this order": func(d *schema.Design, p *Privacy, k *Kind) { d.Response.Name = "z" },
 		"bounds":        func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates[0].Upper = 2 },
 	} {
-		if err := asked(change); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Fail(t, asked(change), want)
 	}
 	looked := framed(2, Gaussian, ReplaceOne, rand.New(rand.NewPCG(1, 2)))
 	if err := looked.Answers(&looked.Schema, *looked.Privacy, Gaussian, 3); err != nil {
 		t.Error(err)
 	}
-	if err := looked.Answers(&looked.Schema, *looked.Privacy, Gaussian, 1); err == nil || !strings.Contains(err.Error(), "looks at the rows: 3, not 1") {
-		t.Errorf("error %v does not tell the number of looks", err)
-	}
+	must.Fail(t, looked.Answers(&looked.Schema, *looked.Privacy, Gaussian, 1), "looks at the rows: 3, not 1")
 	r.Simulated = true
 	if r.Answers(&r.Schema, *r.Privacy, Laplace, 1) == nil {
 		t.Error("a simulated release may not serve as a real one")

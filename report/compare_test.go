@@ -77,7 +77,5 @@ func TestComparisonPlot(t *testing.T) {
 	for i := range s.Cells {
 		s.Cells[i].N = int64(i)
 	}
-	if _, err := report.ComparisonPlot(s, times); err == nil || !strings.Contains(err.Error(), "at most 6") {
-		t.Errorf("twelve sizes: %v", err)
-	}
+	must.Fail(t, must.Err(report.ComparisonPlot(s, times)), "at most 6")
 }

@@ -45,8 +45,7 @@ func TestParseBoundsRefuses(t *testing.T) {
 		{"x=0:1e-300", "other units"},
 		{"x=0:1,x=0:2", `"x" already has bounds`},
 	} {
-		_, err := ParseBounds(c.text)
-		wantError(t, err, "bounds ", c.want)
+		must.Fail(t, must.Err(ParseBounds(c.text)), "bounds ", c.want)
 	}
 }
 

@@ -63,13 +63,12 @@ func TestDesignRefuses(t *testing.T) {
 		{"y ~ x1 +", "nothing stands after"},
 	} {
 		d, err := example().Design(c.formula)
-		wantError(t, err, c.want)
+		must.Fail(t, err, c.want)
 		if d != nil {
 			t.Errorf("%q: a design beside the error", c.formula)
 		}
 	}
-	_, err := (&Schema{Columns: example().Columns[:1]}).Design("")
-	wantError(t, err, "needs two columns")
+	must.Fail(t, must.Err((&Schema{Columns: example().Columns[:1]}).Design("")), "needs two columns")
 }
 
 func TestValidate(t *testing.T) {
@@ -97,7 +96,7 @@ func TestValidate(t *testing.T) {
 		{with(0, 5e-324), "other units"},
 		{with(1e300, 1.0000000001e300), "other units"},
 	} {
-		wantError(t, c.d.Validate(), c.want)
+		must.Fail(t, c.d.Validate(), c.want)
 	}
 }
 

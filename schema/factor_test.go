@@ -85,20 +85,16 @@ func TestFactorDesignRefuses(t *testing.T) {
 		{"income ~ colourpink", `no column "colourpink"; the columns are "age", "colour"`},
 		{"income ~ colour + colour", "given twice"},
 	} {
-		_, err := people(t).Design(c.formula)
-		wantError(t, err, c.want)
+		must.Fail(t, must.Err(people(t).Design(c.formula)), c.want)
 	}
-	_, err := people(t).WithBounds(Bounds{{Name: "colour", Lower: 0, Upper: 1}})
-	wantError(t, err, `column "colour" is no number`)
-	_, err = people(t).WithBounds(Bounds{{Name: "owner", Lower: 0, Upper: 2}})
-	wantError(t, err, `column "owner" is no number`)
+	must.Fail(t, must.Err(people(t).WithBounds(Bounds{{Name: "colour", Lower: 0, Upper: 1}})), `column "colour" is no number`)
+	must.Fail(t, must.Err(people(t).WithBounds(Bounds{{Name: "owner", Lower: 0, Upper: 2}})), `column "owner" is no number`)
 	twins := &Schema{Columns: []Column{
 		{Name: "ab", Type: "string", Levels: []string{"a", "c"}},
 		{Name: "a", Type: "string", Levels: []string{"a", "bc"}},
 		{Name: "y", Lower: 0, Upper: 1},
 	}}
-	_, err = twins.Design("")
-	wantError(t, err, `covariate "abc" is given twice`)
+	must.Fail(t, must.Err(twins.Design("")), `covariate "abc" is given twice`)
 }
 
 func TestFactorSelect(t *testing.T) {
@@ -150,8 +146,7 @@ func TestFactorSelect(t *testing.T) {
 		{true, "income ~ sexx", `no column "sexx"; the columns are "age", "colourgreen"`},
 		{true, "income ~", "formula"},
 	} {
-		_, err := whole[c.from].Select(c.formula)
-		wantError(t, err, c.want)
+		must.Fail(t, must.Err(whole[c.from].Select(c.formula)), c.want)
 	}
 	// Of a factor that is there in part, the part is what "." stands for.
 	part := must.Get(whole[true].Select("income ~ colourgreen + age"))(t)
@@ -161,8 +156,7 @@ func TestFactorSelect(t *testing.T) {
 	if got := part.Terms(); !slices.Equal(got, []string{"colourgreen", "age"}) {
 		t.Errorf("terms %q", got)
 	}
-	_, err := part.Select("income ~ colour")
-	wantError(t, err, `there is no column for level "dark blue"; name the columns of single levels`)
+	must.Fail(t, must.Err(part.Select("income ~ colour")), `there is no column for level "dark blue"; name the columns of single levels`)
 }
 
 func TestValidateFactors(t *testing.T) {
@@ -199,13 +193,13 @@ func TestValidateFactors(t *testing.T) {
 	} {
 		d := good()
 		c.edit(d)
-		wantError(t, d.Validate(), c.want)
+		must.Fail(t, d.Validate(), c.want)
 	}
 	full := good()
 	full.Intercept = false
 	full.Covariates = append(full.Covariates, Factor{Name: "f"}.dummy("a"), Factor{Name: "g"}.dummy("a"), Factor{Name: "g"}.dummy("b"))
 	full.Factors = append(full.Factors, Factor{"g", []string{"a", "b"}})
-	wantError(t, full.Validate(), `all levels of "g" add up to 1, and so does all levels of "f"`)
+	must.Fail(t, full.Validate(), `all levels of "g" add up to 1, and so does all levels of "f"`)
 }
 
 func TestFactorJSON(t *testing.T) {

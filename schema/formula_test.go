@@ -3,6 +3,8 @@ package schema
 import (
 	"reflect"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 func TestParseFormula(t *testing.T) {
@@ -94,7 +96,6 @@ func TestParseFormulaRefuses(t *testing.T) {
 		{"y ~ ``", "the name is empty"},
 		{"y ~ \xff", "not valid UTF-8"},
 	} {
-		_, err := ParseFormula(c.text)
-		wantError(t, err, "formula: ", c.want, "allowed are `y ~ x1 + x2`")
+		must.Fail(t, must.Err(ParseFormula(c.text)), "formula: ", c.want, "allowed are `y ~ x1 + x2`")
 	}
 }

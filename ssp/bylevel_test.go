@@ -184,9 +184,7 @@ func correlation(x, y []float64) float64 {
 func TestLeveledRefuses(t *testing.T) {
 	empty := must.Get(Pass{Columns: 1, Dummies: 2, Frame: boxFrame(1), Radii: true}.Empty())(t)
 	for says, row := range map[string][]float64{"no level": {0, -1, 0}, "in several": {1, 1, 0}, "behind 2 columns": {-1, 1, 3}} {
-		if err := empty().AddRows(row); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v: %v", row, err)
-		}
+		must.Fail(t, empty().AddRows(row), says)
 	}
 	s := empty()
 	if err := s.AddRows([]float64{-1, 1, 0.73}); err != nil || strings.Contains(fmt.Sprintf("%v %+v", s, s), "0.73") {

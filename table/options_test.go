@@ -103,9 +103,7 @@ func TestLevelNA(t *testing.T) {
 	s := must.Get(schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"land","type":"string","constraints":{"enum":["ZA","NA"]}},
 		{"name":"y","constraints":{"minimum":-1,"maximum":1}}]}`), "land"))(t)
 	d := must.Get(s.Design(""))(t)
-	if _, err := (Options{}).collect("land,y\nNA,1\n", d); err == nil || !strings.Contains(err.Error(), `"NA" is a level`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, must.Err((Options{}).collect("land,y\nNA,1\n", d)), `"NA" is a level`)
 	got, err := Options{NA: []string{""}}.collect("land,y\nNA,1\nZA,-1\n", d)
 	if want := [][]float64{{1, 1}, {-1, -1}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)

@@ -324,9 +324,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := quick
 		change(&o)
-		if _, err := Run(context.Background(), m, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		must.Fail(t, must.Err(Run(context.Background(), m, o)), want)
 	}
 }
 

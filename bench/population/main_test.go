@@ -27,9 +27,7 @@ func TestRun(t *testing.T) {
 	if err != nil || bytes.Count(text, []byte("\n")) != 1+5+3 || !bytes.Contains(text, []byte("\nnormal-0.03-off,300,1,1,mcmc-exact,")) {
 		t.Errorf("%v:\n%s", err, text)
 	}
-	if err := run(t.Context(), io.Discard, io.Discard, []string{"-only", "nobody", dir}); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Error(err)
-	}
+	must.Fail(t, run(t.Context(), io.Discard, io.Discard, []string{"-only", "nobody", dir}), "nobody")
 }
 
 // Every table and schema of the study is there.

@@ -3,6 +3,7 @@ package must
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -22,6 +23,19 @@ func Get[T any](value T, err error) func(testing.TB) T {
 		return value
 	}
 }
+
+// Fail asks for an error that says all texts.
+func Fail(t testing.TB, err error, says ...string) {
+	t.Helper()
+	for _, text := range says {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want one that says %q", err, text)
+		}
+	}
+}
+
+// Err is the error of a call that returns a value, too.
+func Err[T any](_ T, err error) error { return err }
 
 // Near asks for a number within a tolerance of another.
 func Near(t testing.TB, what string, got, want, tolerance float64) {

@@ -133,9 +133,7 @@ func testCells(t *testing.T, at *url.URL) {
 		t.Errorf("error %v", err)
 	}
 	// An error that the query does not reach is none: only the columns of the model are read.
-	if _, err := sum(t, at, "secret", box("y", "y2"), table.Options{}); err == nil || !strings.Contains(err.Error(), "42703") {
-		t.Errorf("a column that is not there: %v", err)
-	}
+	must.Fail(t, must.Err(sum(t, at, "secret", box("y", "y2"), table.Options{})), "42703")
 }
 
 // No error tells the password.
@@ -194,13 +192,9 @@ func testRole(t *testing.T, at *url.URL) {
 	if want := pushdowntest.Text(two.Want(t)); got != want {
 		t.Errorf("the rows that the role may see: %s, want %s", got, want)
 	}
-	if _, err := sum(t, &reader, "people", box("name", "y"), table.Options{}); err == nil || !strings.Contains(err.Error(), "no type of numbers") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, must.Err(sum(t, &reader, "people", box("name", "y"), table.Options{})), "no type of numbers")
 	if _, err := sum(t, &reader, "traces", box("x", "y"), table.Options{}); err == nil || !strings.Contains(err.Error(), "SQLSTATE") {
 		t.Errorf("a table that the role may not read: %v", err)
 	}
-	if _, err := sum(t, &reader, "watched", d, table.Options{}); err == nil || !strings.Contains(err.Error(), "25006") {
-		t.Errorf("a view that writes: %v", err)
-	}
+	must.Fail(t, must.Err(sum(t, &reader, "watched", d, table.Options{})), "25006")
 }

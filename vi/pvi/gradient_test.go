@@ -62,7 +62,7 @@ func TestNormalGradient(t *testing.T) {
 		up[j] += 1e-5
 		down[j] -= 1e-5
 		want := -(energy(up) - energy(down)) / 2e-5
-		near(t, "gradient", got[j], want, 1e-6)
+		must.Near(t, "gradient", got[j], want, 1e-6)
 	}
 }
 
@@ -95,8 +95,8 @@ func TestLogisticGradient(t *testing.T) {
 				inLogVar += w * z / (2 * s) * x[j] * x[j] / law[3+j]
 			}
 		}
-		near(t, "in the mean", got[j], inMean, within)
-		near(t, "in the log variance", got[3+j], inLogVar, within)
+		must.Near(t, "in the mean", got[j], inMean, within)
+		must.Near(t, "in the log variance", got[3+j], inLogVar, within)
 	}
 }
 

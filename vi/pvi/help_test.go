@@ -3,7 +3,6 @@ package pvi
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/vi"
@@ -52,10 +51,3 @@ type constant struct {
 func (c constant) Family() Family          { return c.family }
 func (c constant) Memory() []float64       { return nil }
 func (c constant) Aim(dst, _, _ []float64) { copy(dst, c.aim) }
-
-func near(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s: %v, want %v ± %v", what, got, want, tolerance)
-	}
-}

@@ -11,9 +11,9 @@ func TestFamilies(t *testing.T) {
 	diagonal, full := Family{Dim: 2}, Family{Dim: 2, Full: true}
 	mean, covariance, err := full.Moments([]float64{1, 0, 2, 1, 2}) // Λ = [2 1; 1 2], Λ⁻¹ = [2 −1; −1 2]/3
 	must.Do(t, err)
-	near(t, "mean", mean[0], 2./3, 1e-15)
-	near(t, "mean", mean[1], -1./3, 1e-15)
-	near(t, "covariance", covariance.At(0, 1), -1./3, 1e-15)
+	must.Near(t, "mean", mean[0], 2./3, 1e-15)
+	must.Near(t, "mean", mean[1], -1./3, 1e-15)
+	must.Near(t, "covariance", covariance.At(0, 1), -1./3, 1e-15)
 	for _, law := range [][]float64{{0, 0, 1, 2, 1}, {0, 0, -1, 0, 1}, {math.NaN(), 0, 1, 0, 1}, {0, 0, math.Inf(1), 0, 1}} {
 		if full.Proper(law) {
 			t.Errorf("%v is no law", law)

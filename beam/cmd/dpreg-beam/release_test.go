@@ -223,7 +223,5 @@ func TestNoWorker(t *testing.T) {
 	*jobopts.EnvironmentConfig = `{"command": "/bin/false"}`
 	j.Attempts, j.Patience = 1, 2*time.Second
 	s := people(t)
-	if _, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, s.kinds()[0]); err == nil || !strings.Contains(err.Error(), "no worker") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, must.Err(sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, s.kinds()[0])), "no worker")
 }

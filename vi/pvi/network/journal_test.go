@@ -158,9 +158,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("two sessions are one: %v", err)
 	}
 	session.Rounds++
-	if _, err := Open(dir, session); err == nil || !strings.Contains(err.Error(), "another session") {
-		t.Errorf("another session: %v", err)
-	}
+	must.Fail(t, must.Err(Open(dir, session)), "another session")
 	for _, names := range [][]string{{"a", "A"}, {"a"}, {"a", "b/c"}, {"a", "b:c"}} {
 		session.Clients = names
 		if _, err := Open(dir+"3", session); err == nil {
