@@ -161,6 +161,7 @@ func TestByLevelPlanRefuses(t *testing.T) {
 
 // TestCellsAreForeseen is that of categories alone: Foresee has sums by their cells, as fit has, of a line and of a family.
 func TestCellsAreForeseen(t *testing.T) {
+	testsize.Full(t, "infers from 16 releases")
 	const n, releases = 2000, 8
 	for _, family := range []model.Family{model.Normal, model.Binomial} {
 		d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b"}}, {Name: "g", Levels: []string{"a", "b", "c"}}}}
