@@ -63,7 +63,7 @@ func (l *levelSums) released(exact *ssp.Statistics) (*ssp.Statistics, error) {
 // TakeLevels takes the columns of the factors first, by whose levels sums are to be: by those of all covariates where
 // these are categories alone and the number of looks is open, as fit does.
 func (o *Options) TakeLevels() (err error) {
-	if o.Design != nil && o.ByLevel == "" && (o.Steps == 0 || o.Steps == custody.AutoSteps) && (o.Family != model.Poisson || o.Neighbours != release.AddRemove) {
+	if o.Design != nil && o.ByLevel == "" && (o.Steps == 0 || o.Steps == custody.AutoSteps) {
 		o.ByLevel = o.Design.Categorical()
 	}
 	if o.ByLevel == "" {

@@ -94,7 +94,7 @@ func runFit(f *flags, args []string) error {
 
 // takeCells has fit order sums by the cells of covariates that are categories alone, where inference has their law.
 func (d *dataset) takeCells(o *custody.Order) {
-	open := d.cmd.Name() == "fit" && d.looks == "auto" && d.method == dpreg.Auto && !d.clamping && (d.family != string(model.Poisson) || o.Privacy.Neighbours == release.ReplaceOne)
+	open := d.cmd.Name() == "fit" && d.looks == "auto" && d.method == dpreg.Auto && !d.clamping
 	if by := o.ByCells(); open && by != nil {
 		*o = *by
 		d.note("the covariates are categories alone: sums are by their levels (--by-level %s)", files.Quoted(o.ByLevel))

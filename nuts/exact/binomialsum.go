@@ -3,75 +3,123 @@ package exact
 import (
 	"math"
 	"sort"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
-// binomialSum is the law of a noisy z of S = 2k − n, k ~ Binomial(n, g): with the noise's p(z | S)
+// binomialSum is the law of a noisy z of S = 2k/K − n, k the sum of n independent counts y of 0, …, K with the mean m and
+// the variance v. Of K = 1 it is Binomial(n, m). In general it is taken for a binomial of that mean and variance,
 //
-//	p(z | n, g) = Σ_k p(z | 2k − n) C(n, k) g^k (1 − g)^{n−k},
-//	∂ log p/∂η = (E[k | z] − ng) g′/(g(1 − g)).
+//	k ~ Binomial(N, p),   Np = nm,   1 − p = v/m,
+//
+// which is the law of Poisson counts where hardly any is clamped at K, p being 0, and where all are, p being 1. With the
+// noise's p(z | S)
+//
+//	p(z | n, η) = Σ_k p(z | 2k/K − n) C(N, k) p^k (1 − p)^{N−k},
+//
+// which with M = nm and F_k = Σ_{i<k} 1/(M − ip) has the slopes
+//
+//	E[F_k | z] + log(1 − p)/p in M,   (E[k − MF_k | z] − (M/p) log(1 − p))/p − (M/p − E[k | z])/(1 − p) in p,
+//
+// together (E[k | z] − M) m′/v where K = 1, or hardly any count is clamped.
 //
 // Noise's density is log-concave as the binomial's mass is, and so are the terms. Their mode is found by bisection, and
-// they are summed from there either way as long as they count. Where they are many, of a width w, each m-th stands for m,
-// m = w/64: the sum of a smooth function on a lattice that is fine against its width errs by less than rounding, and that
-// of Laplace's law, with a kink, by (m/w)²/6 at most.
+// they are summed from there either way as long as they count. Where they are many, of a width w, each j-th stands for j,
+// j = w/64: the sum of a smooth function on a lattice that is fine against its width errs by less than rounding, and that
+// of Laplace's law, with a kink, by (j/w)²/6 at most.
 type binomialSum struct {
-	z, sd  float64 // of the noise
-	noise  func(sum float64) float64
-	ratios []float64 // p(z | S + 2)/p(z | S) at sums about z, 0 where it has not been asked for
-	first  float64
+	z, sd, most float64 // of the noise; K
+	noise       func(sum float64) float64
+	ratios      []float64 // of p(z | S) at k + 1 and k, by 2k − nK, which is KS, about z; 0 where it has not been asked for
+	first       float64
 }
 
-// rate is the law of y: g, 1 − g and g′.
-type rate struct{ yes, no, slope float64 }
+// rate is the law of y: m, v, m′ and v′.
+type rate struct{ mean, variance, slope, spread float64 }
 
 // mostRatios bounds how far from z they are kept.
-const mostRatios = 1 << 12
+const mostRatios = 1 << 14
 
-func newBinomialSum(z, sd float64, noise func(sum float64) float64) binomialSum {
-	half := math.Ceil(min(40*sd, mostRatios))
-	return binomialSum{z: z, sd: sd, noise: noise, first: math.Round(z) - half, ratios: make([]float64, int(2*half)+1)}
+func newBinomialSum(z, sd, most float64, noise func(sum float64) float64) binomialSum {
+	half := math.Ceil(min(40*sd*most, mostRatios))
+	return binomialSum{z: z, sd: sd, most: most, noise: noise, first: math.Round(z*most) - half, ratios: make([]float64, int(2*half)+1)}
 }
 
-// ratio is p(z | S + 2)/p(z | S).
-func (b *binomialSum) ratio(sum float64) float64 {
-	i := sum - b.first
+// ratio is that of p(z | S) at k + 1 and k, of 2k − nK.
+func (b *binomialSum) ratio(at float64) float64 {
+	i := at - b.first
 	if !(i >= 0 && i < float64(len(b.ratios))) {
-		return math.Exp(b.noise(sum+2) - b.noise(sum))
+		return math.Exp(b.rise(at, 1))
 	}
-	at := &b.ratios[int(i)]
-	if *at == 0 {
-		*at = math.Exp(b.noise(sum+2) - b.noise(sum))
+	r := &b.ratios[int(i)]
+	if *r == 0 {
+		*r = math.Exp(b.rise(at, 1))
 	}
-	return *at
+	return *r
 }
 
-// value returns log p(z | n, g), up to the constant of the noise, and its slope in η. It reports false where g is 0 or 1 in
-// floating point.
+// rise is the difference of log p(z | S) at k + steps and k.
+func (b *binomialSum) rise(at, steps float64) float64 {
+	return b.noise((at+2*steps)/b.most) - b.noise(at/b.most)
+}
+
+// value returns log p(z | n, η), up to the constant of the noise, and its slope in η. It reports false where y is one
+// number in floating point.
 func (b *binomialSum) value(n float64, r rate) (logp, slope float64, ok bool) {
-	if !(r.yes > 0 && r.no > 0) {
+	switch {
+	case !(r.mean > 0 && r.variance > 0):
 		return 0, 0, false
+	case n == 0:
+		return b.noise(0), 0, true
 	}
-	odds, stride := r.yes/r.no, max(1, math.Floor(min(math.Sqrt(n*r.yes*r.no), 0.5*b.sd)/64))
-	rise := func(k float64) float64 { return (n - k) / (k + 1) * odds * b.ratio(2*k-n) } // the term at k + 1 over that at k
-	mode := float64(sort.Search(int(n), func(k int) bool { return rise(float64(k)) <= 1 }))
-	if stride > 1 { // that at k + m: of m alike in the middle
-		rise = func(k float64) float64 {
+	total, mean, no := n*b.most, n*r.mean, min(1, r.variance/r.mean)
+	yes := 1 - no
+	odds := func(k float64) float64 { return max(0, mean-k*yes) / no } // (N − k)p/(1 − p)
+	stride := max(1, math.Floor(min(math.Sqrt(n*r.variance), 0.5*b.sd*b.most)/64))
+	up := func(k float64) float64 { return odds(k) / (k + 1) * b.ratio(2*k-total) } // the term at k + 1 over that at k
+	last := math.Floor(min(mean/yes, 2*total) * (1 + 1e-9))                         // N, where it is not far out
+	mode := float64(sort.Search(int(last), func(k int) bool { return up(float64(k)) <= 1 }))
+	if stride > 1 { // that at k + j: of j alike in the middle
+		up = func(k float64) float64 {
 			middle := k + 0.5*(stride-1)
-			return math.Exp(stride*math.Log((n-middle)/(middle+1)*odds) + b.noise(2*(k+stride)-n) - b.noise(2*k-n))
+			return math.Exp(stride*math.Log(odds(middle)/(middle+1)) + b.rise(2*k-total, stride))
 		}
 	}
-	sum, along := 1.0, 0.0 // Σ of terms over the mode's, and of k − mode
+	sum, along, harmonic, f := 1.0, 0.0, 0.0, 0.0 // Σ of terms over the mode's, of k − mode, and of F less that of the mode
 	const enough = 1e-17
-	for k, term := mode, 1.0; k+stride <= n && term > enough*sum; {
-		term *= rise(k)
+	for k, term := mode, 1.0; k+stride <= last && term > enough*sum; {
+		term *= up(k)
+		f += stride / (mean - (k+0.5*(stride-1))*yes)
 		k += stride
-		sum, along = sum+term, along+term*(k-mode)
+		sum, along, harmonic = sum+term, along+term*(k-mode), harmonic+term*f
 	}
+	f = 0
 	for k, term := mode, 1.0; k >= stride && term > enough*sum; {
 		k -= stride
-		term /= rise(k)
-		sum, along = sum+term, along+term*(k-mode)
+		term /= up(k)
+		f -= stride / (mean - (k+0.5*(stride-1))*yes)
+		sum, along, harmonic = sum+term, along+term*(k-mode), harmonic+term*f
 	}
-	logp = logGamma(n+1) - logGamma(mode+1) - logGamma(n-mode+1) + mode*math.Log(r.yes) + (n-mode)*math.Log(r.no) + b.noise(2*mode-n)
-	return logp + math.Log(stride*sum), (mode + along/sum - n*r.yes) * r.slope / (r.yes * r.no), true
+	logp = logBinomial(mode, mean, no) + b.noise((2*mode-total)/b.most) + math.Log(stride*sum)
+	k := mode + along/sum
+	if b.most == 1 || mean > mostTrials*yes {
+		return logp, (k - mean) * r.slope / r.variance, true
+	}
+	f = harmonic/sum + (mathext.Digamma(mean/yes+1)-mathext.Digamma(mean/yes-mode+1))/yes
+	log, byShare := math.Log(no), (no*r.slope-r.spread)/r.mean
+	return logp, n*r.slope*(f+log/yes) + byShare*((k-mean*f-mean/yes*log)/yes-(mean/yes-k)/no), true
+}
+
+// mostTrials bounds the N of which slopes are not as if p were 0.
+const mostTrials = 1e6
+
+// logBinomial is the log of the binomial mass of k, of mean Np and 1 − p. Where N is large, log Γ(N + 1) − log Γ(N − k + 1) is
+// all rounding, and log(Np) Σ_{i<k} (1 − i/N) serves.
+func logBinomial(k, mean, no float64) float64 {
+	p := 1 - no
+	if p < 1e-6 && mean > 1e9*p {
+		return k*math.Log(mean) - 0.5*k*(k-1)*p/mean - mean*(1+0.5*p) + k*p - logGamma(k+1)
+	}
+	n := mean / p
+	return logGamma(n+1) - logGamma(k+1) - logGamma(n-k+1) + k*math.Log(p) + (n-k)*math.Log(no)
 }

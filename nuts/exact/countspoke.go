@@ -9,13 +9,13 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// countSpoke is levelSpoke of a response that is 0 or 1, and of no covariates but the factor's: rows of a level are alike,
-// k_l of them have y = 1, Binomial(n_l, g(η_l)), and their sum is S_l = 2k_l − n_l. Of y no law is a limit, then, and no
-// latent sum has a coordinate (binomialSum):
+// countSpoke is levelSpoke of a family, and of no covariates but the factor's: rows of a level are alike, and of their sum,
+// S_l = 2k_l/K − n_l as the box scales it, k_l is binomial, or of counts nearly so (binomialSum). No law is a limit, then,
+// and no latent sum has a coordinate:
 //
 //	log p(z | θ, n_1 … n_L) = Σ_l log Σ_k p(z_l | S_l) P(k_l = k | n_l, η_l) + log p(noisy count_l | n_l).
 //
-// Counts move given θ. Σy² is n.
+// Counts move given θ. Σy² is left out: of a response that is 0 or 1 it is n, and of others it tells of their spread.
 type countSpoke struct {
 	custodian
 	*levelSums
@@ -27,18 +27,18 @@ type countSpoke struct {
 
 // counted tells whether a release has the law of countSpoke: noise of each sum by itself.
 func counted(o *model.Observation, name model.Family) bool {
-	return (name == model.Binomial || name == model.Probit) && byFactor(o) && o.Frame == nil && o.Shape.P == o.Told.Dummies
+	return name != model.Normal && byFactor(o) && o.Frame == nil && o.Shape.P == o.Told.Dummies
 }
 
 func newCountSpoke(t *model.Joint, j int, hub *model.Hub) *countSpoke {
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
-		of: familyOf(t.Family, 1), eta: make([]float64, levels), byEta: make([]float64, levels), laws: make([]binomialSum, levels)}
+		of: familyOf(t.Family, c.Upper), eta: make([]float64, levels), byEta: make([]float64, levels), laws: make([]binomialSum, levels)}
 	s.drawn = t.Shared
 	for l := range s.laws {
 		at := len(c.Told.Counts) + l
-		s.laws[l] = newBinomialSum(c.Told.Z[at], math.Sqrt(c.Told.Variance(at)), func(sum float64) float64 {
+		s.laws[l] = newBinomialSum(c.Told.Z[at], math.Sqrt(c.Told.Variance(at)), s.of.most, func(sum float64) float64 {
 			s.told[at] = sum
 			return s.noise.Part(s.byTold, s.told, at)
 		})
@@ -75,21 +75,28 @@ func (s *countSpoke) through(grad, x []float64) (logp float64, ok bool) {
 	return s.give(grad, x, 0)
 }
 
+// leastSpread bounds v/m below.
+const leastSpread = 1e-12
+
 // rate is the law of y given η.
 func (s *countSpoke) rate(eta float64) rate {
-	yes, slope, _, _ := s.of.mean(eta, math.Exp(eta))
+	g, slope, square, spread := s.of.mean(eta, math.Exp(eta))
+	if most := s.of.most; most > 1 {
+		least := leastSpread * most * g // where all counts are clamped but for what rounding hides
+		return rate{most * g, max(least, most*most*(square-g*g)), most * slope, most * most * (spread - 2*g*slope)}
+	}
 	no, _, _, _ := s.of.mean(-eta, math.Exp(-eta)) // 1 − g(η)
-	return rate{yes, no, slope}
+	return rate{mean: g, variance: g * no, slope: slope}
 }
 
 // noised is the slope in η: what z tells of a level is of it alone.
 func (s *countSpoke) noised() []float64 { return s.byEta }
 
-// variance is the inverse of about what z tells of η_l: 2k_l, which its noise of variance ς² hides, varies by 4n g(1 − g),
-// and moves by 2ng′.
+// variance is the inverse of about what z tells of η_l: S_l, which its noise of variance ς² hides, varies by 4n v/K², and
+// moves by 2n m′/K.
 func (s *countSpoke) variance(l int) float64 {
-	r, n := s.rate(s.eta[l]), s.counts[l]
-	return (4*n*r.yes*r.no + s.laws[l].sd*s.laws[l].sd) / math.Pow(2*n*r.slope, 2)
+	r, n, k := s.rate(s.eta[l]), s.counts[l], s.of.most
+	return (4*n*r.variance/(k*k) + s.laws[l].sd*s.laws[l].sd) / math.Pow(2*n*r.slope/k, 2)
 }
 
 // prior writes nothing: coordinates are those of model.Pooled, which its η has.
@@ -100,6 +107,12 @@ func (s *countSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
 	s.take(s.startCounts(rng))
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
+	}
+	s.set(x)
+	for l, count := range s.counts {
+		if _, ok := s.ofLevel(l, count); !ok {
+			return false
+		}
 	}
 	return true
 }

@@ -35,7 +35,7 @@ func TestBinomialSum(t *testing.T) {
 					continue
 				}
 				s := &countSpoke{of: familyOf(name, 1)}
-				sum := newBinomialSum(c.z, c.scale, noise)
+				sum := newBinomialSum(c.z, c.scale, 1, noise)
 				got, slope, ok := sum.value(c.n, s.rate(c.eta))
 				law, terms := distuv.Binomial{N: c.n, P: name.Mean(c.eta)}, []float64(nil)
 				for k := range int(c.n) + 1 {
@@ -58,6 +58,68 @@ func TestBinomialSum(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBinomialSumOfCounts compares the law of a noisy sum of clamped counts with that of their convolution: exact where
+// hardly any is clamped, and where all are. Between them noise of a twentieth of the range of S, and of more, hides what a
+// binomial's shape is off by.
+func TestBinomialSumOfCounts(t *testing.T) {
+	const most = 20
+	s := &countSpoke{of: familyOf(model.Poisson, most)}
+	for _, n := range []int{1, 4, 30} {
+		for _, mean := range []float64{0.05, 1, 6, 14, 20, 30, 45} {
+			law, eta := convolved(n, mean, most), math.Log(mean)
+			r := s.rate(eta)
+			for _, scale := range []float64{0.05, 0.3, 2} {
+				for _, off := range []float64{-2, 0, 1.5} {
+					z := 2*float64(n)*r.mean/most - float64(n) + off*(scale*float64(n)+2*math.Sqrt(float64(n)*r.variance)/most)
+					for kind, noise := range noiseLaws(z, scale*float64(n)) {
+						sum := newBinomialSum(z, scale*float64(n), most, noise)
+						got, slope, ok := sum.value(float64(n), r)
+						terms := []float64(nil)
+						for k, p := range law {
+							terms = append(terms, math.Log(p)+noise(2*float64(k)/most-float64(n)))
+						}
+						within := 1e-4
+						switch {
+						case mean == 45:
+							within = 0.01
+						case mean > 6 && n < 30:
+							continue
+						case mean > 6:
+							within = 0.2
+						}
+						want := floats.LogSumExp(terms)
+						if !ok || math.Abs(got-want) > within {
+							t.Errorf("%s n = %d of mean %v, noise %v, %v off: %v, by convolution %v", kind, n, mean, scale, off, got, want)
+						}
+						by := fd.Derivative(func(eta float64) float64 {
+							v, _, _ := sum.value(float64(n), s.rate(eta))
+							return v
+						}, eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
+						if math.Abs(slope-by) > 1e-3*(1+math.Abs(by)) {
+							t.Errorf("%s n = %d of mean %v, noise %v, %v off: slope %v, differences %v", kind, n, mean, scale, off, slope, by)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// convolved is the law of the sum of n Poisson counts, each clamped.
+func convolved(n int, mean float64, most int) []float64 {
+	all := []float64{1}
+	for range n {
+		next := make([]float64, len(all)+most)
+		for k, p := range all {
+			for y := range most + 1 {
+				next[k+y] += p * math.Exp(model.Poisson.LogProb(float64(y), math.Log(mean), float64(most)))
+			}
+		}
+		all = next
+	}
+	return all
 }
 
 // TestCountsGradient compares the gradient of three custodians' counts by levels with differences, pooled in part and in

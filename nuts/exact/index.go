@@ -82,9 +82,7 @@ func newIndex(of family, n float64, p, levels int) *index {
 func (t *index) direct() {
 	t.s = math.Sqrt(dot(t.f, t.f))
 	clear(t.e)
-	if t.p > 0 {
-		t.e[0] = 1
-	}
+	t.e[0] = 1
 	for l, v := range t.f {
 		if t.s > 0 {
 			t.e[l] = v / t.s
@@ -117,9 +115,6 @@ func (t *index) value() (logp float64, ok bool) {
 		t.r[1] -= root * l.d * l.B / l.K
 		most += l.kappa*root*l.sum - l.sum*l.sum/t.n
 	}
-	if t.p == 0 {
-		return logp - 0.5*t.square, most > 0
-	}
 	t.rest, t.left = most-t.along*t.along, most-dot(t.h, t.h)
 	det := hh*bb - hb*hb
 	if !(t.left > 0 && t.rest > 0 && hh > 0 && bb > 0 && det > 1e-14*hh*bb) {
@@ -136,11 +131,7 @@ func (t *index) value() (logp float64, ok bool) {
 func (t *index) slope() {
 	levels, p0, p1 := float64(len(t.at)), t.n*t.pulled[0], t.n*t.pulled[1]
 	byHH, byHB, byBB := 0.5*(p0*p0/t.n-t.hh), p0*p1/t.n-t.hb, 0.5*(p1*p1/t.n-t.bb)
-	if t.byLeft, t.byRest = 0, 0; t.p > 0 {
-		t.byLeft, t.byRest = 0.5*(t.n-levels-float64(t.p+2))/t.left, -0.5*(t.n-levels-3)/t.rest
-	} else {
-		byHH, byHB, byBB, p0, p1 = 0, 0, 0, 0, 0
-	}
+	t.byLeft, t.byRest = 0.5*(t.n-levels-float64(t.p+2))/t.left, -0.5*(t.n-levels-3)/t.rest
 	byMost := t.byLeft + t.byRest
 	byAlong := -p0 - 2*t.byRest*t.along
 	for j, h := range t.h {
