@@ -1,11 +1,13 @@
 package dpreg_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,6 +92,8 @@ func TestCellsAreMaximumLikelihood(t *testing.T) {
 func TestCellsMerge(t *testing.T) {
 	for _, pr := range []release.Privacy{replaced(1e4), {Epsilon: 1e4, Neighbours: release.AddRemove}} {
 		all := applicants(t, pr, "")
+		isReadAgain(t, all)
+		isReadAgain(t, applicants(t, pr, "admitted ~ Gender * Dept"))
 		for formula, want := range map[string]struct {
 			sums []float64
 			of   float64
@@ -101,6 +105,7 @@ func TestCellsMerge(t *testing.T) {
 			must.Do(t, err)
 			o, err := model.Observe(r)
 			must.Do(t, err)
+			isReadAgain(t, r)
 			for i, v := range want.sums {
 				if got := o.Told.Z[i]; math.Abs(got-v) > 0.1 {
 					t.Errorf("%s: sum %d is %v, not %v", formula, i, got, v)
@@ -110,6 +115,19 @@ func TestCellsMerge(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// isReadAgain: a file has what a model's release has, that draws are saved beside.
+func isReadAgain(t *testing.T, r *release.Release) {
+	t.Helper()
+	var file bytes.Buffer
+	if _, err := r.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	again, err := release.Read(&file)
+	if err != nil || !reflect.DeepEqual(again.Levels, r.Levels) || !reflect.DeepEqual(again.Statistics, r.Statistics) {
+		t.Errorf("%s: %v, %v", r.Schema.Formula(), again, err)
 	}
 }
 

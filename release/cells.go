@@ -102,6 +102,23 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 	return out, nil
 }
 
+// takeCoding takes that of a model, where columns are not the indicators of cells, as a file leaves it out.
+func (r *Release) takeCoding() {
+	if r.Levels == nil {
+		return
+	}
+	cells, _ := cellsOf(&r.Schema, r.Levels.Factor)
+	if cells == nil {
+		return
+	}
+	same := func(a, b schema.Column) bool { return a.Name == b.Name }
+	if first := cells.Indicated(&r.Schema); !slices.EqualFunc(first.Covariates, r.Schema.Covariates, same) {
+		if _, coding, err := coded(cells, first, r.Schema.Formula().String()); err == nil { // else Validate says what is wrong
+			r.Levels.Coding = coding
+		}
+	}
+}
+
 // merged is a release of sums by the cells of some of the factors, of each cell with the number of that of these which it is
 // a part of: rows and sums add up, and their noise does.
 func (r *Release) merged(cells *schema.Cells, factors []string, of []int) (*Release, error) {
@@ -112,7 +129,7 @@ func (r *Release) merged(cells *schema.Cells, factors []string, of []int) (*Rele
 	}
 	design.Covariates = slices.Concat(design.Covariates[:k], r.Schema.Covariates[r.Levels.Dummies():])
 	l, q := *r.Levels, len(r.Levels.Sums[0])
-	l.Factor, l.Coding, l.Counts, l.Sums, l.Merged = factor, nil, make([]float64, k+1), make([][]float64, k+1), max(1, l.Merged)*len(of)/(k+1)
+	l.Factor, l.Coding, l.Counts, l.Sums, l.Merged = factor, nil, make([]float64, k+1), make([][]float64, k+1), max(1, l.Merged)*int64(len(of)/(k+1))
 	for at := range l.Sums {
 		l.Sums[at] = make([]float64, q)
 	}

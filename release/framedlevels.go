@@ -177,7 +177,7 @@ func (r *Release) Numbers() (last Look, dummies int) {
 		}
 	}
 	last.Statistics = StatisticsFromVector(d, append(z, r.products()...))
-	last.Noise.Linear = own.Scale * math.Sqrt(float64(len(r.Levels.Sums)*max(1, r.Levels.Merged)))
+	last.Noise.Linear = own.Scale * math.Sqrt(float64(int64(len(r.Levels.Sums))*max(1, r.Levels.Merged)))
 	if last.Noise.Kind == Ball {
 		last.Noise.Linear *= math.Sqrt(own.Freedom / last.Noise.Freedom)
 	}

@@ -41,8 +41,8 @@ type Levels struct {
 
 	Products [][]float64 `json:"products,omitempty"` // a row a level, see WithinLevels; nil: they are over all rows
 
-	Merged int         `json:"-"` // how many cells each level is the sum of, with their noise, in a model of fewer factors; 0: one
-	Coding [][]float64 `json:"-"` // ±1, what the first covariates are in each level; nil: each but the first has a dummy
+	Merged int64       `json:"merged,omitzero"` // how many cells each level is the sum of, with their noise, in a model of fewer factors; 0: one
+	Coding [][]float64 `json:"-"`               // ±1, what the first covariates are in each level; nil: each but the first has a dummy
 }
 
 // LevelNoise has the law of the noise on products, and scales of its own. Ball noise is that of a ball a

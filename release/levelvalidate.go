@@ -48,6 +48,8 @@ func (r *Release) validateLevels() error {
 	switch {
 	case err != nil:
 		return within("levels", within("factor", err))
+	case l.Merged < 0 || l.Merged > MaxLevels:
+		return within("levels", within("merged", fmt.Errorf("must be from 0 to %d, not %d", MaxLevels, l.Merged)))
 	case own != nil:
 		return within("schema", within("covariates", own))
 	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):

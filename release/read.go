@@ -52,6 +52,7 @@ func Read(r io.Reader) (*Release, error) {
 	if err := decode(reflect.ValueOf(out).Elem(), tree); err != nil {
 		return nil, err
 	}
+	out.takeCoding()
 	if err := out.Validate(); err != nil {
 		return nil, err
 	}

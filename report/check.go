@@ -223,8 +223,10 @@ func bends(f model.Family) string {
 func checkFound(c *check.Result, adds bool) string {
 	first := c.Releases[0]
 	parts, all, part, unlike := first.Blocks[:len(first.Blocks)-1], "sums", "block", "x may not be normal, values may have been clamped, or the prior contradicts the release."
-	if adds {
+	if adds && isSmall(first.Blocks[1].PValue) {
 		unlike = "Effects of categories may not add, as a formula with a*b for a + b lets them, or the prior contradicts the release."
+	} else if adds {
+		unlike = "The prior may contradict the release."
 	}
 	if c.Family == model.Poisson {
 		unlike = "Counts may spread more, or less, than Poisson's, " + unlike

@@ -116,6 +116,9 @@ func contents(r *release.Release) string {
 			law = fmt.Sprintf("%s (sd %s)", noise(r.Noise), general(r.Noise.SD()))
 		}
 		text += fmt.Sprintf("which follow from %d that have %s: the rows of each level of %s, sums within each, and squares and products of all other columns%s", len(r.Measured()), law, r.Levels.Factor, map[bool]string{true: " within each"}[r.Levels.PerLevel()])
+		if k := r.Levels.Merged; k > 1 {
+			text += fmt.Sprintf("; rows and sums of a level are here those of %d, whose noise adds up to %s times that sd", k, general(math.Sqrt(float64(k))))
+		}
 		if r.Frame == nil {
 			return text + "."
 		}
