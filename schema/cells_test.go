@@ -112,3 +112,23 @@ func TestCellsMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestFormulaOfSpacedLevels: of levels whose names are no words, too, a design's formula gives the design.
+func TestFormulaOfSpacedLevels(t *testing.T) {
+	s := &Schema{Columns: []Column{{Name: "f", Type: typeString, Levels: []string{"a", "dark blue", "1:2"}}, {Name: "h", Type: typeString, Levels: []string{"u", "v"}}, {Name: "y", Lower: -1, Upper: 1}}}
+	d, err := s.Design("y ~ f * h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := d.Select(d.Formula().String())
+	if err != nil || listed(again.Covariates) != listed(d.Covariates) {
+		t.Fatal(d.Formula(), again, err)
+	}
+	cells, err := d.Cells([]string{"f", "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if model, coding, err := cells.Select(cells.Indicated(d), d.Formula().String()); err != nil || len(model.Covariates) != 5 || len(coding) != 6 {
+		t.Error(model, coding, err)
+	}
+}

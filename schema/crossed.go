@@ -20,7 +20,19 @@ func (c Column) parts() []string {
 }
 
 func sameParts(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+	return slices.Equal(plain(a), plain(b))
+}
+
+// plain are parts in order, those that are a column's name without the quotation marks that a formula has about it.
+func plain(parts []string) []string {
+	out := slices.Clone(parts)
+	for i, part := range parts {
+		if all, err := parseFactor(part); err == nil && len(all) == 1 && all[0].Op == expression.Variable {
+			out[i] = all[0].Name
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Crossing tells of column j, the response behind the covariates, of which dummy of a factor, or truth value, and of

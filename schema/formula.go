@@ -306,10 +306,17 @@ func (f Formula) Columns() (names []string) {
 	return names
 }
 
-// spelt is a name as a formula holds it.
+// spelt is a name as a formula holds it. Of a product a part may be a dummy, whose name a level makes any text.
 func (f Formula) spelt(name string) string {
-	if f.Made[name] != nil {
-		return name
+	made := f.Made[name]
+	if made == nil {
+		return expression.Quote(name)
 	}
-	return expression.Quote(name)
+	parts := slices.Clone(made)
+	for i, part := range parts {
+		if _, err := parseFactor(part); err != nil {
+			parts[i] = expression.Quote(part)
+		}
+	}
+	return strings.Join(parts, ":")
 }
