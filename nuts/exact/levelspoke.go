@@ -14,7 +14,9 @@ import (
 //
 //	F_yl = M_l + σe_l,   M_l = √n_l η_l + βᵀF_xl,   D_y = βᵀD_x + σA,   A_j = ε_j/√n,  A_yy = χ/√n,   χ² ~ χ²_{n−L−q},
 //
-// e and ε standard normal; t = log A_yy has the log density (n−L−q)t − ½n exp 2t. Given θ and normal noise F_yl is
+// e and ε standard normal; t = log A_yy has the log density (n−L−q)t − ½n exp 2t, and as coordinate t + w log σ: where noise
+// tells log D_yy = t + log σ, w is near 1, so that the thin sheet that it leaves is flat whatever hub's coordinate of σ is,
+// and 0 where it tells nothing. Given θ and normal noise F_yl is
 // normal, too, and coordinates u_l are standard then: in the units of levelSums, in which M_l is m_l and σ is s,
 //
 //	F_yl = w²(√n_l a_yy z̃_yl/ς² + m_l/s²) + w u_l,   1/w² = n_l a_yy²/ς² + 1/s²,
@@ -31,6 +33,7 @@ type levelSpoke struct {
 	byM, byV []float64
 	logp     float64 // where set was last
 	logY     float64 // of y's coordinates, log J left out
+	w        float64 // of log σ in that of t
 	ok       bool
 }
 
@@ -42,11 +45,27 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
 		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
 	s.drawn = t.Shared
+	s.w = s.toldOfResidual()
 	if t.Family != model.Normal {
 		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, levels)
 		s.family.least = least
 	}
 	return s
+}
+
+// toldOfResidual is how much noise tells of log D_yy, beside the 2n that σ does, about: nD_yy² has the noise of Σy² and more.
+func (s *levelSpoke) toldOfResidual() float64 {
+	if s.pooled != nil {
+		return 0
+	}
+	d, products := s.q+1, s.toldOwn[s.levels*(s.q+1):]
+	square := products[len(products)-1]
+	for l := range s.levels {
+		sum := s.toldOwn[l*d+s.q]
+		square -= sum * sum / max(1, s.toldCount(l))
+	}
+	told := 2 * max(0, square) / s.squareScale
+	return told * told / (told*told + 2*rowsTold(s.obs))
 }
 
 func (s *levelSpoke) dim() int {
@@ -88,7 +107,7 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 		s.logp += 0.5 * s.power(i) * log
 	}
 	if s.family == nil {
-		s.logJ += y[len(y)-1] // of moves of counts: ∂(F_y, D_y)/∂y
+		s.logJ += math.Log(s.a[s.q]) // of moves of counts: ∂(F_y, D_y)/∂y
 	}
 	return ok
 }
@@ -163,8 +182,9 @@ func (s *levelSpoke) takeRow(row, y []float64) {
 		s.a[j] = e / math.Sqrt(s.n)
 		s.logY -= 0.5 * e * e
 	}
-	s.a[q] = math.Exp(y[q])
-	s.logY += s.scatterDof()*y[q] - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels)*math.Log(s.sigma/s.units.b[q])
+	t := y[q] - s.w*math.Log(s.sigma)
+	s.a[q] = math.Exp(t)
+	s.logY += s.scatterDof()*t - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels)*math.Log(s.sigma/s.units.b[q])
 	for j, a := range s.a {
 		row[j] = s.sigma * a
 	}
@@ -192,7 +212,7 @@ func (s *levelSpoke) placeY(y []float64) {
 	for j, v := range s.a[:q] {
 		y[s.levels+j] = v / s.sigma * math.Sqrt(s.n)
 	}
-	y[s.levels+q] = math.Log(s.a[q] / s.sigma)
+	y[s.levels+q] = math.Log(s.a[q]/s.sigma) + s.w*math.Log(s.sigma)
 }
 
 func (s *levelSpoke) add(grad, x []float64) (logp float64, ok bool) {
@@ -286,7 +306,7 @@ func (s *levelSpoke) pullRow(grad, y, row []float64) {
 	}
 	a := s.a[q]
 	grad[q] = grad[q]*a + s.scatterDof() - s.n*a*a
-	s.giveSigma(bySigma)
+	s.giveSigma(bySigma - s.w*grad[q]/s.sigma)
 }
 
 func (s *levelSpoke) noised() []float64 { return s.byTold }
@@ -355,9 +375,9 @@ func (s *levelSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
 	for j := range q {
 		between(s.levels+j, y[s.levels+j], math.Sqrt(s.n)*r*unit/s.within.d[j*d+j])
 	}
-	wide, square := math.Sqrt(2*s.n), s.within.d[q*d+q]*s.within.d[q*d+q]
-	between(s.levels+q, wide*y[s.levels+q], wide*r/(2*square))
-	y[s.levels+q] /= wide
+	wide, square, moved := math.Sqrt(2*s.n), s.within.d[q*d+q]*s.within.d[q*d+q], s.w*math.Log(s.sigma)
+	between(s.levels+q, wide*(y[s.levels+q]-moved), wide*r/(2*square))
+	y[s.levels+q] = y[s.levels+q]/wide + moved
 	return true
 }
 
