@@ -55,9 +55,6 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 
 // toldOfResidual is how much noise tells of log D_yy, beside the 2n that σ does, about: nD_yy² has the noise of Σy² and more.
 func (s *levelSpoke) toldOfResidual() float64 {
-	if s.pooled != nil {
-		return 0
-	}
 	d, products := s.q+1, s.toldOwn[s.levels*(s.q+1):]
 	square := products[len(products)-1]
 	for l := range s.levels {
