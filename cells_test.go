@@ -152,6 +152,16 @@ func TestCellsAreChecked(t *testing.T) {
 	}
 }
 
+// TestCellsTellRows: of noise so small that n is one number there is nothing to converge.
+func TestCellsTellRows(t *testing.T) {
+	r := applicants(t, release.Privacy{Epsilon: 1e4, Neighbours: release.AddRemove}, "admitted ~ Gender")
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Seed: 1}})
+	must.Do(t, err)
+	if ok, reason := f.Converged(); !ok {
+		t.Error(reason)
+	}
+}
+
 // TestCellsOfLatentRows: where n is not public it is drawn, and products of factors are no normal covariates.
 func TestCellsOfLatentRows(t *testing.T) {
 	r := applicants(t, release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}, "admitted ~ Gender * Dept")

@@ -81,7 +81,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 }
 
 // TestJointlyMethodsAgree: three engines have one posterior of the same releases. Each
-// of the 6 bounds has a false-alarm rate of 4e-8. TestMethodsAgreeOnSeveral of package exact has ten times the draws.
+// of the 6 bounds has a false-alarm rate of 4e-8. TestMethodsAgreeOnSeveral of package exact has more draws.
 func TestJointlyMethodsAgree(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{40, 25, 60}, 2)

@@ -227,9 +227,11 @@ func (f *Fit) untilMixed() mcmc.Plan {
 // monotone maps of a parameter, so that units matter for the intercept alone, and both of
 // its are among them.
 func (f *Fit) findChecked() []posterior.Parameter {
-	all := posterior.Summarise(f.Apparent(Original), posterior.DefaultLevel).Parameters
+	all, shown := posterior.Summarise(f.Apparent(Original), posterior.DefaultLevel).Parameters, f.layout().Shown(false)
 	for i, label := range f.labels(false) {
-		all[i].Label = label
+		if all[i].Label = label; shown[i].Kind == model.Rows && all[i].SD == 0 { // noise tells n
+			all[i].Undefined = ""
+		}
 	}
 	if f.Design.Intercept {
 		scaled := f.apparent.Map([]string{"the intercept in scaled units"}, func(dst, src []float64) { dst[0] = src[0] })
