@@ -174,18 +174,9 @@ func (l *FamilyLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 
 // randCounts is RandExact where rows of a level are alike.
 func (l *FamilyLaw) randCounts(dst []float64, n float64, rng *rand.Rand) {
-	left, rest := n, 1.0
 	sums := dst[l.counts:]
-	for level, share := range l.share {
-		rows := left
-		if level < l.levels-1 {
-			rows = distuv.Binomial{N: left, P: max(0, min(1, share/rest)), Src: rng}.Rand()
-		}
-		left, rest = left-rows, rest-share
-		if at := level - l.levels + l.counts; at >= 0 {
-			dst[at] = rows
-		}
+	l.randRows(dst, n, rng, func(level int, rows float64) {
 		sums[level] = 2*distuv.Binomial{N: rows, P: l.family.Mean(l.index.Eta[level]), Src: rng}.Rand() - rows
-	}
+	})
 	sums[l.levels] = n
 }

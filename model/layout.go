@@ -26,6 +26,14 @@ func (s Shape) Has(level, c int) bool {
 	return c == level-1
 }
 
+// Sign is what column c of a factor is in a level, ±1.
+func (s Shape) Sign(level, c int) float64 {
+	if s.Has(level, c) {
+		return 1
+	}
+	return -1
+}
+
 // Levels are those of a factor of k columns.
 func (s Shape) Levels(k int) int {
 	if s.Coding != nil {

@@ -169,13 +169,10 @@ func (l *LevelLaw) Index(of *Index) {
 
 // Column is the mean of column j, from 0, in a level: of a dummy ±1.
 func (l *LevelLaw) Column(level, j int) float64 {
-	switch {
-	case j >= l.k:
+	if j >= l.k {
 		return l.box[level][j-l.k]
-	case l.shape.Has(level, j):
-		return 1
 	}
-	return -1
+	return l.shape.Sign(level, j)
 }
 
 // Within is the covariance of columns behind the dummies, by number.
@@ -276,12 +273,9 @@ func (l *LevelLaw) Covariance(dst []float64, n float64) {
 	}
 }
 
-// RandExact draws t summed over n rows, after Factor: counts are multinomial, sums of n_l rows N(n_lm_l, n_lΣ), and what levels leave of the
-// scatter Wishart, of a degree of freedom less for each level that has a row.
-func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
-	d, left, rest, freedom := l.d, n, 1.0, n
-	clear(l.sum)
-	sums := dst[l.counts:]
+// randRows draws counts of n rows, multinomial, writes those that have noise, and calls of with each level's.
+func (l *LevelLaw) randRows(dst []float64, n float64, rng *rand.Rand, of func(level int, rows float64)) {
+	left, rest := n, 1.0
 	for level, share := range l.share {
 		rows := left
 		if level < l.levels-1 {
@@ -291,9 +285,20 @@ func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 		if at := level - l.levels + l.counts; at >= 0 {
 			dst[at] = rows
 		}
+		of(level, rows)
+	}
+}
+
+// RandExact draws t summed over n rows, after Factor: counts are multinomial, sums of n_l rows N(n_lm_l, n_lΣ), and what levels leave of the
+// scatter Wishart, of a degree of freedom less for each level that has a row.
+func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
+	d, freedom := l.d, n
+	clear(l.sum)
+	sums := dst[l.counts:]
+	l.randRows(dst, n, rng, func(level int, rows float64) {
 		own := sums[level*d : (level+1)*d]
 		if clear(own); rows == 0 {
-			continue
+			return
 		}
 		freedom--
 		for j := range l.g {
@@ -308,7 +313,7 @@ func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 				l.sum[i*d+j] += v * u / rows
 			}
 		}
-	}
+	})
 	variate.WishartFactor(l.low, d, freedom, rng)
 	for c := range d { // columns of Σ's factor times Bartlett's
 		for i := range d {

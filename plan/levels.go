@@ -61,7 +61,8 @@ func (l *levelSums) released(exact *ssp.Statistics) (*ssp.Statistics, error) {
 }
 
 // TakeLevels takes the columns of the factors first, by whose levels sums are to be: by those of all covariates where
-// these are categories alone and the number of looks is open, as fit does.
+// these are categories alone and the number of looks is open, as fit does. Errors: those of release.LevelsFirst, and a
+// response of two levels without a family.
 func (o *Options) TakeLevels() (err error) {
 	if o.Design != nil && o.ByLevel == "" && (o.Steps == 0 || o.Steps == custody.AutoSteps) {
 		o.ByLevel = o.Design.Categorical()
@@ -148,16 +149,8 @@ func (s *simulation) takeLevels(x *model.Params) {
 		}
 		return sum
 	}
-	at := func(c int) func(l int) float64 {
-		return func(l int) float64 {
-			if shape.Has(l, c) {
-				return 1
-			}
-			return -1
-		}
-	}
 	for c := range k {
-		x.MuX[c] = along(at(c))
+		x.MuX[c] = along(func(l int) float64 { return shape.Sign(l, c) })
 	}
 	means := make([][]float64, len(share))
 	for j := k; j < p; j++ {
@@ -169,9 +162,9 @@ func (s *simulation) takeLevels(x *model.Params) {
 	for c := range k {
 		for j := range p {
 			if j < k {
-				set(c, j, along(func(l int) float64 { return at(c)(l) * at(j)(l) })-x.MuX[c]*x.MuX[j])
+				set(c, j, along(func(l int) float64 { return shape.Sign(l, c) * shape.Sign(l, j) })-x.MuX[c]*x.MuX[j])
 			} else {
-				set(c, j, along(func(l int) float64 { return at(c)(l) * means[l][j-k] }))
+				set(c, j, along(func(l int) float64 { return shape.Sign(l, c) * means[l][j-k] }))
 			}
 		}
 	}

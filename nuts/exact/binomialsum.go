@@ -28,10 +28,10 @@ import (
 // j = w/64: the sum of a smooth function on a lattice that is fine against its width errs by less than rounding, and that
 // of Laplace's law, with a kink, by (j/w)²/6 at most.
 type binomialSum struct {
-	z, sd, most float64 // of the noise; K
-	noise       func(sum float64) float64
-	ratios      []float64 // of p(z | S) at k + 1 and k, by 2k − nK, which is KS, about z; 0 where it has not been asked for
-	first       float64
+	sd, most float64 // of the noise; K
+	noise    func(sum float64) float64
+	ratios   []float64 // of p(z | S) at k + 1 and k, by 2k − nK, which is KS, about z; 0 where it has not been asked for
+	first    float64
 }
 
 // rate is the law of y: m, v, m′ and v′.
@@ -42,7 +42,7 @@ const mostRatios = 1 << 14
 
 func newBinomialSum(z, sd, most float64, noise func(sum float64) float64) binomialSum {
 	half := math.Ceil(min(40*sd*most, mostRatios))
-	return binomialSum{z: z, sd: sd, most: most, noise: noise, first: math.Round(z*most) - half, ratios: make([]float64, int(2*half)+1)}
+	return binomialSum{sd: sd, most: most, noise: noise, first: math.Round(z*most) - half, ratios: make([]float64, int(2*half)+1)}
 }
 
 // ratio is that of p(z | S) at k + 1 and k, of 2k − nK.

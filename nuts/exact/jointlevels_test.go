@@ -108,7 +108,10 @@ func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, 
 	first.counts[0] += first.counts[1]
 	first.counts[1] = 0
 	first.take(first.counts)
-	for near := slices.Clone(y); ; {
+	for near, tries := slices.Clone(y), 0; ; tries++ {
+		if tries == mostStarts {
+			t.Fatalf("%s: no point near the start that rows can have", name)
+		}
 		for i, v := range near {
 			y[i] = v + off*rng.NormFloat64()
 		}
