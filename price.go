@@ -12,12 +12,8 @@ import (
 
 // priceDraws is the number of draws that PriceOfPrivacy averages over. The
 // expected variance varies little from draw to draw: at a coefficient of
-// variation of 1 its root is known to 2.5 %. The sweeps of reference.WithoutNoise at each, of 400 · 9
-// degrees of freedom together, leave it known to 1.2 %.
-const (
-	priceDraws  = 400
-	priceSweeps = 10
-)
+// variation of 1 its root is known to 2.5 %.
+const priceDraws = 400
 
 // PriceOfPrivacy returns, for each θ in the data's units and in the order of
 // Draws, the posterior sd over the sd expected without noise: 1 where noise cost
@@ -29,9 +25,10 @@ const (
 //
 //	Var(θ | z) = E[Var(θ | s) | z] + Var(E[θ | s] | z),
 //
-// and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). For Var(θ | s) see
-// reference.WithoutNoise, and FamilyWithoutNoise; s is put at its expectation nμ_t given a draw of the
-// parameters, n the rows of all releases, and the mean is taken over draws.
+// and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]), 1 or more: where estimates leave it below, it is 1. For Var(θ | s) see
+// reference.WithoutNoise.Given, and FamilyWithoutNoise; s is put at its expectation nμ_t given a draw of the
+// parameters, n the rows of all releases, and the mean is taken over draws. Draws have the population's σ², which
+// is that of rows, σ²w, times 1/w: of that the mean is 1 + Var(w) where z tells the rows', see model.Kurtosis.
 func (f *Fit) PriceOfPrivacy() []float64 { return slices.Clone(f.price()) }
 
 func (f *Fit) findPrice() []float64 {
@@ -45,7 +42,7 @@ func (f *Fit) findPrice() []float64 {
 	draws := f.Draws(Original)
 	price := make([]float64, len(without))
 	for i, v := range without {
-		price[i] = math.Sqrt(reference.Variance(draws.Column(i)) / v)
+		price[i] = max(1, math.Sqrt(reference.Variance(draws.Column(i))/v))
 	}
 	return price
 }
@@ -88,11 +85,12 @@ func (f *Fit) givenSums() func(dst []float64, x *model.Params, n float64) bool {
 	if law == nil || err != nil {
 		return nil
 	}
-	s, without := make([]float64, shape.Statistics()), reference.NewWithoutNoise(shape, f.Prior, f.frame, priceSweeps)
+	s, without, ofW := make([]float64, shape.Statistics()), reference.NewWithoutNoise(shape, f.Prior, f.frame, 0), 1+f.Kurtosis().Variance()
 	return func(dst []float64, x *model.Params, n float64) bool {
 		law.Set(x)
 		law.Expect(s, n)
-		return without.Variance(dst, x, s, n)
+		x.Sigma2 /= ofW
+		return without.Given(dst, x, s, n)
 	}
 }
 

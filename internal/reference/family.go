@@ -59,20 +59,15 @@ func (g *FamilyWithoutNoise) Variance(dst []float64, x *model.Params, n float64)
 	for i, v := range g.mixture.Theta.Precision {
 		told[i] += v
 	}
-	if !dense.Cholesky(told, q) {
+	if !variances(dst, told, g.linear) {
 		return false
 	}
-	row, turned := make([]float64, q), slices.Clone(x.Theta)
+	turned := slices.Clone(x.Theta)
 	model.Turn(turned, x.MuX, g.shape.P-len(g.index.Along), 1+g.family.Doubt(g.index.S))
 	floats.Sub(turned, x.Theta)
-	for k := range dst { // |L⁻¹a|², a row k of the map to the data's units
-		copy(row, g.linear[k*q:(k+1)*q])
-		dense.SolveLower(told, q, row)
+	for k := range dst {
 		doubt := floats.Dot(g.linear[k*q:(k+1)*q], turned)
-		dst[k] = doubt * doubt
-		for _, v := range row {
-			dst[k] += v * v
-		}
+		dst[k] += doubt * doubt
 	}
 	return true
 }

@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -35,6 +37,7 @@ type WithoutNoise struct {
 	rng   *rand.Rand
 	kept  int // sweeps
 
+	mixture *model.Mixture
 	sums    *model.Sums
 	sampler *conjugate.NIGSampler
 	given   *conjugate.NIG
@@ -45,7 +48,7 @@ const idleSweeps = 3
 
 // NewWithoutNoise prepares it; of a prior that is not conjugate by so many sweeps.
 func NewWithoutNoise(shape model.Shape, prior *model.Prior, frame schema.Frame, sweeps int) *WithoutNoise {
-	return &WithoutNoise{prior: prior, frame: frame, kept: sweeps, rng: mcmc.Stream(0, 0),
+	return &WithoutNoise{prior: prior, frame: frame, kept: sweeps, rng: mcmc.Stream(0, 0), mixture: model.NewMixture(prior),
 		runs: model.NewConditionals(shape, prior, false), at: model.NewRegressionParams(shape),
 		sums: model.NewSums(shape), sampler: conjugate.NewNIGSampler(shape.Q()), given: prior.Theta.Clone()}
 }
@@ -86,6 +89,39 @@ func (g *WithoutNoise) sampled(dst []float64, x *model.Params, s []float64, n fl
 	}
 	for k, chain := range chains {
 		dst[k] = Variance([][]float64{chain})
+	}
+	return true
+}
+
+// Given writes the diagonal of P⁻¹ into dst: σ² is that of x, and a is drawn given x. Where x are draws given noisy sums,
+// its mean over these is that of Var(θ | s), but for Var(m | s) of its own. The mean of Variance at the sums that are expected
+// of each x would count twice what s leaves open of σ²: x was drawn of it, and sweeps draw it again.
+func (g *WithoutNoise) Given(dst []float64, x *model.Params, s []float64, n float64) bool {
+	g.sums.Set(s, n)
+	g.mixture.DrawRegression(x.Theta, x.Sigma2, false, g.rng)
+	c := x.Sigma2
+	if g.prior.Unscaled {
+		c = 1
+	}
+	told := make([]float64, len(g.sums.XX))
+	for i, v := range g.mixture.Theta.Precision {
+		told[i] = v/c + g.sums.XX[i]/x.Sigma2
+	}
+	linear, _ := g.frame.ThetaMatrix()
+	return variances(dst, told, linear)
+}
+
+// variances writes the diagonal of AP⁻¹Aᵀ into dst, and P's Cholesky factor over P. It reports false where P is indefinite.
+func variances(dst, p, a []float64) bool {
+	q := len(dst)
+	if !dense.Cholesky(p, q) {
+		return false
+	}
+	row := make([]float64, q)
+	for k := range dst { // |L⁻¹a|², a row k of A
+		copy(row, a[k*q:(k+1)*q])
+		dense.SolveLower(p, q, row)
+		dst[k] = floats.Dot(row, row)
 	}
 	return true
 }
