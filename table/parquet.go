@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -21,7 +20,7 @@ type parquetFile struct {
 	*os.File
 	size     int64
 	metadata format.FileMetaData
-	columns  []*parquet.Column
+	columns  []parquetColumn
 }
 
 var errParquet = errors.New("this is no Parquet file, or it is cut off, or written in a way that is not known")
@@ -54,9 +53,15 @@ func openParquetFile(path string) (f *parquetFile, err error) {
 
 // open reads the footer, and checks that all row groups have all columns, and all rows.
 func (f *parquetFile) open() (err error) {
-	tail := make([]byte, 8) // the footer's length and PAR1
+	head, tail := make([]byte, 4), make([]byte, 8) // PAR1; the footer's length and PAR1
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
 	if _, err := f.ReadAt(tail, f.size-8); err != nil {
 		return err
+	}
+	if string(head) != "PAR1" || string(tail[4:]) != "PAR1" {
+		return errParquet
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if size > min(maxFooter, f.size-8) {
@@ -70,12 +75,9 @@ func (f *parquetFile) open() (err error) {
 	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, footer, &f.metadata); err != nil {
 		return err
 	}
-	leaves, rows := 0, f.metadata.NumRows
-	for _, s := range f.metadata.Schema {
-		if s.Type.Valid {
-			leaves++
-		}
-	}
+	var leaves int
+	f.columns, leaves = treeColumns(f.metadata.Schema)
+	rows := f.metadata.NumRows
 	for _, g := range f.metadata.RowGroups {
 		if len(g.Columns) != leaves || g.NumRows < 0 {
 			return errParquet
@@ -88,11 +90,7 @@ func (f *parquetFile) open() (err error) {
 	if f.joined(f.size - 8 - size) {
 		return errJoined
 	}
-	data, err := parquet.OpenFile(f.File, f.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err == nil {
-		f.columns = data.Root().Columns()
-	}
-	return err
+	return nil
 }
 
 // joined tells whether a file ends, and another begins, between the last page that the footer tells of
@@ -118,7 +116,7 @@ func (f *parquetFile) joined(footer int64) bool {
 func (f *parquetFile) header() ([]string, error) {
 	names := make([]string, len(f.columns))
 	for i, c := range f.columns {
-		names[i] = c.Name()
+		names[i] = c.Name
 	}
 	if _, err := schema.FromHeader(names); err != nil {
 		return nil, &Error{File: f.Name(), Err: fmt.Errorf("names of columns: %w", err)}
@@ -153,7 +151,7 @@ func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, i
 		field := &rows.layout.fields[i]
 		var leaf leaf
 		if err := soundly(func() (err error) {
-			leaf, err = newLeaf(f.columns[field.place], field)
+			leaf, err = newLeaf(&f.columns[field.place], field)
 			return err
 		}); err != nil {
 			return nil, f, &Error{File: path, Column: field.label, Err: err}
@@ -184,7 +182,7 @@ func (f *parquetRows) parse(w *worker, part int) error {
 		leaf := &f.leaves[i]
 		paged[i] = &pagedCells{
 			cells: cells{field: leaf.field, layout: f.layout, scale: leaf.scale},
-			kind:  leaf.kind, unsigned: leaf.unsigned,
+			kind:  leaf.column.Type.V, unsigned: leaf.unsigned,
 			pages: newPages(f.parquetFile, leaf.column, group, &free),
 		}
 		columns[i] = &paged[i].cells

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -12,37 +11,37 @@ import (
 // leaf is the column of a Parquet file that a field reads.
 type leaf struct {
 	field    *field
-	column   *parquet.Column
-	kind     parquet.Kind
+	column   *parquetColumn
 	unsigned bool
 	scale    int // of a decimal
 }
 
 // newLeaf checks that the cells of a column can be what the field wants. Texts are read
 // as cells of comma-separated values are; a factor and a truth value may be integers.
-func newLeaf(c *parquet.Column, f *field) (leaf, error) {
-	if !c.Leaf() || c.Repeated() {
+func newLeaf(c *parquetColumn, f *field) (leaf, error) {
+	if !c.Type.Valid || c.repeats(format.Repeated) {
 		return leaf{}, errNotCells
 	}
-	l := leaf{field: f, column: c, kind: c.Type().Kind()}
-	exact := l.kind == parquet.Int32 || l.kind == parquet.Int64
-	fits := l.kind == parquet.ByteArray || exact ||
-		f.numeric() && (l.kind == parquet.Double || l.kind == parquet.Float) ||
-		!f.number() && l.kind == parquet.Boolean
-	if logical := c.Type().LogicalType(); logical != nil {
-		switch t := logical.Value.(type) {
-		case *format.IntType:
-			l.unsigned = !t.IsSigned
-		case *format.DecimalType:
-			l.scale = int(t.Scale)
-			fits = exact && f.numeric()
-		case *format.StringType, *format.EnumType, nil:
-		default:
-			fits = false
-		}
+	l, kind := leaf{field: f, column: c}, c.Type.V
+	text, exact := kind == format.ByteArray, kind == format.Int32 || kind == format.Int64
+	fits := text || exact ||
+		f.numeric() && (kind == format.Double || kind == format.Float) ||
+		!f.number() && kind == format.Boolean
+	switch t := c.meaning().(type) {
+	case format.Type:
+	case *format.IntType:
+		l.unsigned, fits = !t.IsSigned, exact
+	case *format.DecimalType:
+		l.scale, fits = int(t.Scale), exact && f.numeric()
+	case *format.StringType, *format.EnumType:
+		fits = text
+	case *format.ListType, *format.MapType: // of one value
+		return leaf{}, errPage
+	default:
+		fits = false
 	}
 	if !fits {
-		return leaf{}, f.ofType(c.Type())
+		return leaf{}, f.ofType(c.meaning())
 	}
 	return l, nil
 }
@@ -51,7 +50,7 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 // page are at hand.
 type pagedCells struct {
 	cells
-	kind     parquet.Kind
+	kind     format.Type
 	unsigned bool
 	pages    *pages
 
@@ -121,23 +120,23 @@ func (c *pagedCells) decode(p *page, n int) decoded {
 // plain decodes values of a page or of a dictionary, into d where they cannot stay
 // where they are.
 func (c *pagedCells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
-	if c.kind == parquet.Double && c.field.number() && c.layout.absent == nil && finite(data.Double()[from:to]) {
+	if c.kind == format.Double && c.field.number() && c.layout.absent == nil && finite(data.Double()[from:to]) {
 		return &decoded{values: data.Double()[from:to]}
 	}
 	switch {
-	case c.kind == parquet.Double:
+	case c.kind == format.Double:
 		add(d, data.Double()[from:to], c.number)
-	case c.kind == parquet.Float:
+	case c.kind == format.Float:
 		add(d, data.Float()[from:to], func(v float32) (float64, error) { return c.number(float64(v)) })
-	case c.kind == parquet.Int32 && c.unsigned:
+	case c.kind == format.Int32 && c.unsigned:
 		add(d, data.Uint32()[from:to], func(v uint32) (float64, error) { return c.integer(int64(v)) })
-	case c.kind == parquet.Int32:
+	case c.kind == format.Int32:
 		add(d, data.Int32()[from:to], func(v int32) (float64, error) { return c.integer(int64(v)) })
-	case c.kind == parquet.Int64 && c.unsigned:
+	case c.kind == format.Int64 && c.unsigned:
 		add(d, data.Uint64()[from:to], func(v uint64) (float64, error) { return c.text(strconv.FormatUint(v, 10)) })
-	case c.kind == parquet.Int64:
+	case c.kind == format.Int64:
 		add(d, data.Int64()[from:to], c.integer)
-	case c.kind == parquet.Boolean:
+	case c.kind == format.Boolean:
 		bits := data.Boolean()
 		for i := from; i < to; i++ {
 			d.add(c.text(strconv.FormatBool(bits[i/8]>>(i%8)&1 == 1)))

@@ -12,8 +12,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/plain"
+	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
@@ -34,7 +37,7 @@ type pages struct {
 	file     io.ReaderAt
 	at, end  int64
 	codec    format.CompressionCodec
-	kind     parquet.Type
+	kind     format.Type
 	optional bool
 	left     int64 // cells
 	free     *int  // bytes that the columns may still take; all columns of a worker have one
@@ -48,9 +51,9 @@ type pages struct {
 }
 
 // newPages reads a column's chunk of a row group. free is what maxHeld leaves.
-func newPages(f *parquetFile, c *parquet.Column, group *format.RowGroup, free *int) *pages {
-	chunk := &group.Columns[c.Index()].MetaData
-	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type(), optional: c.Optional(), left: group.NumRows, free: free}
+func newPages(f *parquetFile, c *parquetColumn, group *format.RowGroup, free *int) *pages {
+	chunk := &group.Columns[c.place].MetaData
+	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type.V, optional: c.repeats(format.Optional), left: group.NumRows, free: free}
 	if chunk.DictionaryPageOffset != 0 {
 		p.at = chunk.DictionaryPageOffset
 	}
@@ -230,33 +233,74 @@ func (p *pages) decode(text []byte, offsets []uint32, as format.Encoding, n int)
 	if err = checkValues(text, as, n); err != nil {
 		return values, err
 	}
-	kind, codec, memory := p.kind, parquet.LookupEncoding(as), text
+	kind, codec, memory := p.kind, encodingOf(as), text
 	if as == format.RLEDictionary {
 		if len(text) == 0 { // some writers leave out places that are all 0
 			return encoding.Int32Values(make([]int32, n)), nil
 		}
-		kind, codec = parquet.Int32Type, &parquet.RLEDictionary
+		kind = format.Int32
 	}
 	if !codec.CanDecodeInPlace() {
-		memory = sized(&p.decoded, kind.EstimateDecodeSize(n, text, codec))
+		size := (n*bitsOf[kind] + 7) / 8
+		if kind == format.ByteArray {
+			size = codec.EstimateDecodeByteArraySize(text)
+		}
+		memory = sized(&p.decoded, size)
 	}
-	if values, err = kind.Decode(kind.NewValues(memory, offsets), text, codec); err != nil {
+	if values, err = decodeAs(kind, memory, offsets, text, codec); err != nil {
 		return values, errPage
 	}
 	data, ends := values.Data()
 	there := len(ends) - 1
-	switch kind.Kind() {
-	case parquet.Boolean:
-		there = 8 * len(data)
-	case parquet.Int32, parquet.Float:
-		there = len(data) / 4
-	case parquet.Int64, parquet.Double:
-		there = len(data) / 8
+	if kind != format.ByteArray {
+		there = 8 * len(data) / bitsOf[kind]
 	}
 	if there < n {
 		return values, errPage
 	}
 	return values, nil
+}
+
+// bitsOf are those of a value.
+var bitsOf = map[format.Type]int{format.Boolean: 1, format.Int32: 32, format.Float: 32, format.Int64: 64, format.Double: 64}
+
+// decodeAs decodes values of a kind.
+func decodeAs(kind format.Type, memory []byte, offsets []uint32, text []byte, codec encoding.Encoding) (encoding.Values, error) {
+	switch kind {
+	case format.Boolean:
+		return encoding.DecodeBoolean(encoding.BooleanValues(memory), text, codec)
+	case format.Int32:
+		return encoding.DecodeInt32(encoding.Int32ValuesFromBytes(memory), text, codec)
+	case format.Int64:
+		return encoding.DecodeInt64(encoding.Int64ValuesFromBytes(memory), text, codec)
+	case format.Float:
+		return encoding.DecodeFloat(encoding.FloatValuesFromBytes(memory), text, codec)
+	case format.Double:
+		return encoding.DecodeDouble(encoding.DoubleValuesFromBytes(memory), text, codec)
+	default:
+		return encoding.DecodeByteArray(encoding.ByteArrayValues(memory, offsets), text, codec)
+	}
+}
+
+func encodingOf(as format.Encoding) encoding.Encoding {
+	switch as {
+	case format.Plain:
+		return &plain.Encoding{}
+	case format.RLE:
+		return &rle.Encoding{}
+	case format.RLEDictionary:
+		return &rle.DictionaryEncoding{}
+	case format.DeltaBinaryPacked:
+		return &delta.BinaryPackedEncoding{}
+	case format.DeltaLengthByteArray:
+		return &delta.LengthByteArrayEncoding{}
+	case format.DeltaByteArray:
+		return &delta.ByteArrayEncoding{}
+	case format.ByteStreamSplit:
+		return &bytestreamsplit.Encoding{}
+	default:
+		return encoding.NotSupported{}
+	}
 }
 
 // unpacked unpacks a page that has up to size bytes then.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -153,7 +153,7 @@ func checkValues(text []byte, as format.Encoding, n int) error {
 		passDelta(text, n)
 	case format.DeltaByteArray:
 		passDelta(passDelta(text, n), n)
-		shared, err := parquet.DeltaBinaryPacked.DecodeInt32(nil, text) // with the text before
+		shared, err := (&delta.BinaryPackedEncoding{}).DecodeInt32(nil, text) // with the text before
 		size := len(text)
 		for _, length := range shared {
 			size += int(length)
