@@ -89,7 +89,6 @@ var floors = map[string]int{
 	"serve":                 8,
 	"saved":                 5,
 	"cmd/dpreg":             9,
-	"contrib":               0,
 	"bench/program":         0,
 	"bench/adaptive":        8,
 	"bench/rivals":          7,

@@ -76,7 +76,7 @@ func TestGuideRuns(t *testing.T) {
 	root := must.Get(os.Getwd())(t)
 	home, dir := t.TempDir(), t.TempDir()
 	must.Do(t, os.Mkdir(filepath.Join(home, "bin"), 0o755))
-	must.Do(t, os.Rename(built(t), filepath.Join(home, "bin", "dpreg")))
+	must.Do(t, os.Symlink(must.Get(program())(t), filepath.Join(home, "bin", "dpreg")))
 	for _, name := range []string{"testdata", "contrib"} {
 		must.Do(t, os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)))
 	}

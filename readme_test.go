@@ -19,7 +19,7 @@ const goRun = "go run ./cmd/dpreg "
 // what comes before the table is compared; its release goes to a new folder.
 func TestPrintedREADME(t *testing.T) {
 	testsize.Full(t, "it builds dpreg, and runs what README shows")
-	dpreg := built(t)
+	dpreg := must.Get(program())(t)
 	commands := regexp.MustCompile(`(?m)^\$ `+goRun+`(.*)\n`).FindAllStringSubmatch(read(t, "README.md"), -1)
 	var inferred, fitted string
 	for _, c := range commands {

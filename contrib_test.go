@@ -1,16 +1,16 @@
-// Package contrib has an R and a Python file that call dpreg, and their test.
-package contrib
+package dpreg_test
 
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
+// The files of contrib call dpreg.
 const (
 	inR = `source("dpreg.R")
 stopifnot(inherits(try(dpreg_infer("nowhere.json"), silent = TRUE), "try-error"))
@@ -48,11 +48,12 @@ assert close(b[".fitted"] - a[".fitted"], 5 * mean), (a, b)
 `
 )
 
-// The R file gives draws whose summary is the program's.
-func TestR(t *testing.T) {
-	program, err := exec.LookPath("Rscript")
+// TestContribR: the R file gives draws whose summary is the program's.
+func TestContribR(t *testing.T) {
+	testsize.Full(t, "it builds dpreg")
+	rscript, err := exec.LookPath("Rscript")
 	if err == nil {
-		err = exec.Command(program, "-e", "library(posterior); library(jsonlite)").Run()
+		err = exec.Command(rscript, "-e", "library(posterior); library(jsonlite)").Run()
 	}
 	if err != nil {
 		if os.Getenv("DPREG_REQUIRE_R") == "1" {
@@ -60,34 +61,27 @@ func TestR(t *testing.T) {
 		}
 		t.Skip("R with posterior and jsonlite is not here")
 	}
-	ran(t, program, "-e", `options(dpreg.program = "`+built(t)+`")`+"\n"+inR)
+	ranInContrib(t, rscript, "-e", `options(dpreg.program = "`+must.Get(program())(t)+`")`+"\n"+inR)
 }
 
-// The Python file needs the standard library alone.
-func TestPython(t *testing.T) {
-	program, err := exec.LookPath("python3")
+// TestContribPython: the Python file needs the standard library alone.
+func TestContribPython(t *testing.T) {
+	testsize.Full(t, "it builds dpreg")
+	python, err := exec.LookPath("python3")
 	if err == nil {
-		err = exec.Command(program, "-c", "import sys; sys.exit(sys.version_info < (3, 9))").Run()
+		err = exec.Command(python, "-c", "import sys; sys.exit(sys.version_info < (3, 9))").Run()
 	}
 	if err != nil {
 		t.Skip("Python 3.9 is not here")
 	}
-	ran(t, program, "-c", strings.Replace(inPython, "%q", `r"`+built(t)+`"`, 1))
+	ranInContrib(t, python, "-c", strings.Replace(inPython, "%q", `r"`+must.Get(program())(t)+`"`, 1))
 }
 
-func ran(t *testing.T, program string, args ...string) {
+func ranInContrib(t *testing.T, language string, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+	run := exec.Command(language, args...)
+	run.Dir = "contrib"
+	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-func built(t *testing.T) string {
-	t.Helper()
-	testsize.Full(t, "it builds dpreg")
-	path := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "../cmd/dpreg").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
 }
