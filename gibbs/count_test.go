@@ -10,7 +10,8 @@ import (
 )
 
 // TestCountInvariance: the move of a noisy n leaves the law as it is whatever is held, each by a
-// density of its own, of any number of covariates.
+// density of its own, of any number of covariates. A power of √n too many in a density has a score of 9.5 or more in 10,000
+// draws, and is missed with probability 1e-4.
 func TestCountInvariance(t *testing.T) {
 	for _, p := range []int{1, 2, 4}[:testsize.Of(2, 3)] {
 		for _, which := range []held{heldX, heldS, heldBoth} {
@@ -25,7 +26,7 @@ func TestCountInvariance(t *testing.T) {
 			}
 			s := k.kernel.(*exactSites).all[0]
 			s.chance.held = which
-			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p, which), 20_000, func() { g.forward(k, rng) },
+			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p, which), 10_000, func() { g.forward(k, rng) },
 				func() {
 					for range 4 {
 						s.stepCount(rng)

@@ -137,6 +137,9 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 	return dst
 }
 
+// pooledDraws give the faults planted below scores of 9.5 and more, each of which is missed with probability 1e-4.
+const pooledDraws = 3000
+
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial.
 func TestPooledInvariant(t *testing.T) {
@@ -145,7 +148,7 @@ func TestPooledInvariant(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 2))
 			g := newPooledSites(t, shared, counts)
 			k := g.warm(rng)
-			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, counts), 5000, func() { g.forward(k, rng) }, k.sweeps(3, rng),
+			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, counts), pooledDraws, func() { g.forward(k, rng) }, k.sweeps(3, rng),
 				func(dst []float64) []float64 { return g.test(dst, k) })
 		}
 	}
@@ -181,7 +184,7 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 		g := newPooledSites(t, false, false)
 		k := g.warm(rng)
 		fault(k)
-		z := moved(5000, func() { g.forward(k, rng) }, k.sweeps(3, rng), func(dst []float64) []float64 { return g.test(dst, k) })
+		z := moved(pooledDraws, func() { g.forward(k, rng) }, k.sweeps(3, rng), func(dst []float64) []float64 { return g.test(dst, k) })
 		if largest(z) < unchanged {
 			t.Errorf("%s went unnoticed: largest score %.2f", name, largest(z))
 		}
