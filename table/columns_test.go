@@ -14,7 +14,7 @@ import (
 
 // columnsOf reads x and y of a text, in that order; the rows are printed.
 func columnsOf(r io.Reader) (rows []string, err error) {
-	header, sequence, err := Options{}.Columns(r, "new.csv", []schema.Column{{Name: "x"}, {Name: "y"}}, nil)
+	header, _, sequence, err := Options{}.Columns(r, "new.csv", []schema.Column{{Name: "x"}, {Name: "y"}}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func TestColumnsRefuses(t *testing.T) {
 		}
 	}
 	for range 2 { // the sequence may be left
-		_, rows, err := Options{}.Columns(strings.NewReader("x,y\n1,2\n3,4\n"), "new.csv", []schema.Column{{Name: "x"}}, nil)
+		_, _, rows, err := Options{}.Columns(strings.NewReader("x,y\n1,2\n3,4\n"), "new.csv", []schema.Column{{Name: "x"}}, nil)
 		must.Do(t, err)
 		for range rows {
 			break

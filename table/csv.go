@@ -144,22 +144,22 @@ func (r Row) Warning() error { return r.enclosed.warning() }
 // the column that has the factor's name. The header has the names of all columns,
 // without spaces around them.
 //
-// Errors are *Error, as of CSV: those of the header come at once, the first one of
-// the rows ends the sequence. A file without rows is one, unless o.Empty.
-func (o Options) Columns(r io.Reader, name string, columns []schema.Column, factors []schema.Factor) (header []string, rows iter.Seq2[Row, error], err error) {
+// The form is that of the options, with what separates fields. Errors are *Error, as of CSV: those of the header
+// come at once, the first one of the rows ends the sequence. A file without rows is one, unless o.Empty.
+func (o Options) Columns(r io.Reader, name string, columns []schema.Column, factors []schema.Factor) (header []string, form Form, rows iter.Seq2[Row, error], err error) {
 	if o, err = o.Settle(); err != nil {
-		return nil, nil, err
+		return nil, Form{}, nil, err
 	}
 	blocks, b, enclosed := o.Form.read(r, name), &block{}, &enclosed{}
 	w := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}
 	if header, err = blocks.header(b, w.names()); err != nil {
-		return nil, nil, err
+		return nil, Form{}, nil, err
 	}
 	l, err := w.layout(name, header, blocks.form.Delim)
 	if err != nil {
-		return nil, nil, err
+		return nil, Form{}, nil, err
 	}
-	return header, func(yield func(Row, error) bool) {
+	return header, blocks.form, func(yield func(Row, error) bool) {
 		row, some := Row{Values: make([]float64, len(columns)), enclosed: enclosed}, false
 		for {
 			for records := b.records(name, len(header)); ; some = true {

@@ -155,7 +155,7 @@ func TestCSVEnclosed(t *testing.T) {
 		refused("CSV", err, line)
 		s := find1(t, write(t, filepath.Join(t.TempDir(), "data.csv"), text))
 		refused("Scan", Options{}.Scan(t.Context(), s, design(), sink, sink, sink), line)
-		_, all, err := Options{}.Columns(strings.NewReader(text), "data.csv", design().Columns(), nil)
+		_, _, all, err := Options{}.Columns(strings.NewReader(text), "data.csv", design().Columns(), nil)
 		for _, e := range all {
 			err = e
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -75,6 +76,22 @@ func (f Form) decoded(r io.Reader) io.Reader {
 		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(r)
 	}
 	return r
+}
+
+// Writer writes fields between what separates those that were read, as UTF-8.
+func (f Form) Writer(w io.Writer) *csv.Writer {
+	out := csv.NewWriter(w)
+	out.Comma = rune(f.Delim)
+	return out
+}
+
+// Number writes a number in full precision, with the decimal sign of those that were read.
+func (f Form) Number(v float64) string {
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if f.Comma {
+		text = strings.Replace(text, ".", ",", 1)
+	}
+	return text
 }
 
 // delimOf finds what separates fields by the first record: that with which all known names stand in

@@ -93,7 +93,7 @@ func TestOptionsRefuse(t *testing.T) {
 			t.Errorf("%+v, %q: error %v does not say %q", c.options, c.text, err, c.want)
 		}
 	}
-	if _, _, err := (Options{Missing: "dorp"}).Columns(strings.NewReader("x\n1\n"), "data.csv", nil, nil); err == nil {
+	if _, _, _, err := (Options{Missing: "dorp"}).Columns(strings.NewReader("x\n1\n"), "data.csv", nil, nil); err == nil {
 		t.Error("Columns took options that do not exist")
 	}
 }
@@ -112,7 +112,7 @@ func TestLevelNA(t *testing.T) {
 
 func TestColumnsOfDesign(t *testing.T) {
 	d := mixed(t, "y ~ f + x + b")
-	header, rows, err := Options{}.Columns(strings.NewReader("id,b,x,f\n7,true,20,c\n8,0,-1,a\n"), "new.csv", d.Covariates, d.Factors)
+	header, _, rows, err := Options{}.Columns(strings.NewReader("id,b,x,f\n7,true,20,c\n8,0,-1,a\n"), "new.csv", d.Covariates, d.Factors)
 	if err != nil || len(header) != 4 {
 		t.Fatal(header, err)
 	}
@@ -126,7 +126,7 @@ func TestColumnsOfDesign(t *testing.T) {
 	if len(want) != 0 {
 		t.Errorf("no row for %v", want)
 	}
-	_, rows, err = Options{}.Columns(strings.NewReader("b,x,f\n1,1,4711\n"), "new.csv", d.Covariates, d.Factors)
+	_, _, rows, err = Options{}.Columns(strings.NewReader("b,x,f\n1,1,4711\n"), "new.csv", d.Covariates, d.Factors)
 	must.Do(t, err)
 	for _, err := range rows {
 		if err == nil || !strings.HasSuffix(err.Error(), errLevel.wrong) {
@@ -189,7 +189,7 @@ func TestEmpty(t *testing.T) {
 				return err
 			},
 			"Columns": func() error {
-				_, rows, err := o.Columns(strings.NewReader(c.text), "data.csv", d.Columns(), nil)
+				_, _, rows, err := o.Columns(strings.NewReader(c.text), "data.csv", d.Columns(), nil)
 				if err != nil {
 					return err
 				}

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg"
@@ -137,6 +136,7 @@ type newRows struct {
 	file   *os.File
 	name   string
 	header []string
+	form   table.Form // in which the result is written, too
 	rows   iter.Seq2[table.Row, error]
 	maker  *schema.Maker // of the covariates
 
@@ -161,7 +161,7 @@ func openRows(path string, d *schema.Design, form table.Form) (*newRows, error) 
 	}
 	in := &newRows{file: file, name: path}
 	if in.maker, err = d.Maker(d.Covariates, false); err == nil {
-		in.header, in.rows, err = (table.Options{Form: form}).Columns(file, path, in.maker.Columns, in.maker.Factors)
+		in.header, in.form, in.rows, err = (table.Options{Form: form}).Columns(file, path, in.maker.Columns, in.maker.Factors)
 	}
 	for _, name := range in.header {
 		if err == nil && slices.Contains(predicted, name) {
@@ -264,7 +264,7 @@ type predictedRow struct {
 
 // predictRows copies rows and adds the predictions.
 func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predictor) error {
-	out := csvfile.NewWriter(w)
+	out := in.form.Writer(w)
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
 	}
@@ -279,13 +279,13 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 		in.maker.Row(next.x, row.Values)
 		next.outside = in.maker.Outside(row.Values)
 		if len(rows) == batchRows {
-			if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
+			if err := predictBatch(ctx, out, in, rows, p); err != nil {
 				return err
 			}
 			rows = rows[:0]
 		}
 	}
-	if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
+	if err := predictBatch(ctx, out, in, rows, p); err != nil {
 		return err
 	}
 	in.warning = last.Warning()
@@ -294,7 +294,7 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 }
 
 // predictBatch predicts rows, on all processors, and writes them in order.
-func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []predictedRow, p *predict.Predictor) error {
+func predictBatch(ctx context.Context, out *csvfile.Writer, in *newRows, rows []predictedRow, p *predict.Predictor) error {
 	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
 		rows[i].law, rows[i].err = p.Predict(rows[i].x)
 		rows[i].law.Outside = rows[i].law.Outside || rows[i].outside
@@ -305,9 +305,9 @@ func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []
 	}
 	for i := range rows {
 		if rows[i].err != nil {
-			return usage(&table.Error{File: name, Line: rows[i].line, Err: rows[i].err})
+			return usage(&table.Error{File: in.name, Line: rows[i].line, Err: rows[i].err})
 		}
-		if err := out.Write(append(rows[i].fields, cells(rows[i].law)...)); err != nil {
+		if err := out.Write(append(rows[i].fields, cells(rows[i].law, in.form)...)); err != nil {
 			return err
 		}
 	}
@@ -315,13 +315,9 @@ func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []
 }
 
 // cells are in the order of predicted; R and Excel read TRUE and FALSE.
-func cells(law predict.Prediction) []string {
-	var text []string
+func cells(law predict.Prediction, form table.Form) (text []string) {
 	for _, v := range []float64{law.Fitted, law.SD, law.Lower, law.Upper} {
-		text = append(text, strconv.FormatFloat(v, 'g', -1, 64))
+		text = append(text, form.Number(v))
 	}
-	if law.Outside {
-		return append(text, "TRUE")
-	}
-	return append(text, "FALSE")
+	return append(text, map[bool]string{true: "TRUE", false: "FALSE"}[law.Outside])
 }

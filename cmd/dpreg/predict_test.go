@@ -31,6 +31,19 @@ func again(t *testing.T, flags ...string) {
 	command(append(args, flags...)...).finished(t)
 }
 
+// TestPredictAsRead: predictions stand between what separates the fields that were read, with their decimal sign.
+func TestPredictAsRead(t *testing.T) {
+	save(t)
+	write(t, "points.csv", "name,educ\nBo,9.5\nCy,30\n")
+	write(t, "commas.csv", "name;educ\nBo;9,5\nCy;30\n")
+	want := command("predict", "--draws", "s", "points.csv").finished(t).stdout
+	want = strings.NewReplacer(",", ";", ".", ",").Replace(strings.Replace(want, ".fitted,.sd,.lower,.upper,.outside", "names", 1))
+	got := command("predict", "--draws", "s", "--decimal", ",", "commas.csv").finished(t).stdout
+	if got = strings.Replace(got, ".fitted;.sd;.lower;.upper;.outside", "names", 1); got != want || !strings.Contains(got, "Bo;9,5;") {
+		t.Errorf("%s is not\n%s", got, want)
+	}
+}
+
 // predictions reads what predict wrote.
 func predictions(t *testing.T, text string) [][]string {
 	t.Helper()
