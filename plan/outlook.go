@@ -112,11 +112,20 @@ const (
 	largeEpsilon = 10
 )
 
-// Foretell says, before ε is spent, where next to nothing is to be told of the slopes, and what
-// would help; else it is empty. It knows what is public: the columns' number, the noise, and how many rows
-// there are, if that is public or was stated. Of several steps it says nothing: their noise is
-// not known before.
-func Foretell(o *custody.Settled, rows int64) string {
+// Foretell says, before ε is spent, where next to nothing is to be told of the slopes, or by parts of the rows, and what
+// would help. It knows what is public: the columns' number, the noise, and how many rows
+// there are, if that is public or was stated.
+func Foretell(o *custody.Settled, rows int64) []string {
+	warnings := ofParts(o, rows)
+	if little := ofSlopes(o, rows); little != "" {
+		warnings = append(warnings, little)
+	}
+	return warnings
+}
+
+// ofSlopes says where next to nothing is to be told of the slopes; else it is empty. Of several steps it says nothing:
+// their noise is not known before.
+func ofSlopes(o *custody.Settled, rows int64) string {
 	d := o.Model()
 	width := halfWidth(o, d)
 	if rows == 0 || width == nil || o.Steps > 1 || len(d.Covariates) == 0 {
@@ -132,8 +141,29 @@ func Foretell(o *custody.Settled, rows int64) string {
 		one.Covariates = one.Covariates[:1]
 		help += "; with one covariate " + wants(halfWidth(o, &one), n, epsilon)
 	}
+	help += byLevels(o)
 	return fmt.Sprintf("next to nothing will be told of the slopes: the 95 %% interval of a standardised slope, which lies between -1 and 1, would be ± %v or wider (`dpreg plan` simulates it). For ± %v it takes %s",
 		nothingTold, enoughTold, help)
+}
+
+// byLevels says of the factor with most dummies, two at least, what the noise would be by its levels, if that may be.
+func byLevels(o *custody.Settled) string {
+	dummies, of := map[string]int{}, ""
+	for _, c := range o.Design.Covariates {
+		if dummies[c.Factor]++; c.Factor != "" && dummies[c.Factor] > max(1, dummies[of]) {
+			of = c.Factor
+		}
+	}
+	by := o.Order
+	by.ByLevel, by.Say, by.Check = of, nil, nil
+	if of == "" || o.ByLevel != "" {
+		return ""
+	}
+	settled, err := custody.Settle(by)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; by the levels of %s (--by-level) noise has an sd of %s in place of %s", of, rounded(settled.Noise.SD()), rounded(o.Noise.SD()))
 }
 
 // halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil

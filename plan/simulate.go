@@ -242,22 +242,6 @@ func (s *simulation) average(point int) []SlopeForecast {
 	return slopes
 }
 
-// Parts is a number of parts that rows may be dealt to (custody.Order.Split): fewer tell little of how far
-// their coefficients differ, and of more the noise weighs more.
-const Parts = 8
-
-// partsSpread is how many times as wide intervals of Parts are without noise: 1.21, as t of Parts − 1 degrees has it,
-// and what the prior of the spread adds (docs/custodians.md).
-const partsSpread = 1.4
-
-// InParts is how many times as wide an interval would be, about, of Parts in place of one release. A slope's variance is
-// s + z, s by chance and z by noise of variance v in n rows, z ∝ v/n². Of the mean over B parts it is
-// (Bs + B²z)/B = s + Bz, and Price² = (s + z)/s.
-func (s *SlopeForecast) InParts() float64 {
-	square := max(1, s.Price*s.Price)
-	return partsSpread * math.Sqrt((1+Parts*(square-1))/square)
-}
-
 // meanError returns the mean and its standard error, NaN for one number.
 func meanError(x []float64) (mean, err float64) {
 	n := float64(len(x))

@@ -265,17 +265,14 @@ func smallest(f *plan.Forecast, wanted func(s *plan.SlopeForecast) bool, slope i
 	return from, never
 }
 
-// mostInParts is how much wider an interval may be that takes less for granted.
-const mostInParts = 2
-
 // affords says from which ε on parts of the rows are to be had, and what they buy; empty where of none.
 func affords(f *plan.Forecast, slope int) string {
-	from, _ := smallest(f, func(s *plan.SlopeForecast) bool { return s.InParts() <= mostInParts }, slope)
+	from, _ := smallest(f, func(s *plan.SlopeForecast) bool { return s.InParts() <= plan.MostInParts }, slope)
 	if f.Family != model.Normal || from == nil {
 		return ""
 	}
 	return fmt.Sprintf(" --split %d, whose intervals hold also where residuals spread more at some x or the line is a curve, makes them at most about %d times as wide from eps %s on.",
-		plan.Parts, mostInParts, strings.Join(from, ", "))
+		plan.Parts, plan.MostInParts, strings.Join(from, ", "))
 }
 
 // answer says which ε or n gives the width that was wanted, and where none does.

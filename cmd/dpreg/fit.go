@@ -189,9 +189,9 @@ func (d *dataset) fitNonPrivate(args []string) error {
 // manyRows stands for a number of rows that is not public: enough for any design.
 const manyRows = 1_000_000
 
-// foretell says, before ε is spent, where next to nothing is to be told of the slopes.
+// foretell says, before ε is spent, what of the slopes will hardly be told.
 func (f *flags) foretell(o *custody.Settled, rows int64) {
-	if warning := plan.Foretell(o, rows); warning != "" {
+	for _, warning := range plan.Foretell(o, rows) {
 		note(f.stderr(), "warning: %s", warning)
 	}
 }

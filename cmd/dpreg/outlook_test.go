@@ -58,3 +58,24 @@ func TestForetell(t *testing.T) {
 		}
 	}
 }
+
+// TestForetellParts: before ε is spent a line says that parts are too few, or their noise too large; and by the levels of
+// which factor there would be less.
+func TestForetellParts(t *testing.T) {
+	workspace(t)
+	for line, want := range map[string]string{
+		"--eps 1 --split 8 -o a --formula income~educ":                                                                  "some 3.9 times as wide as those of one release",
+		"--eps 1e4 --split 8 -o b --formula income~educ":                                                                "",
+		"--eps 1e4 --split 2 -o c --formula income~educ":                                                                "of fewer than 5 parts",
+		"--eps 1e4 --split 8 -o d --steps auto --formula income~age+educ":                                               "",
+		"--eps 0.5 --split 8 -o e --steps 2 --delta 1e-6 --formula income~age+educ":                                     "leave --split out, or take ε = ",
+		"--eps 0.5 -o f --levels educ=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 --formula income~age+educ":                 "; by the levels of educ (--by-level) noise has an sd of 23 in place of 480",
+		"--eps 0.5 -o g --levels educ=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 --formula income~age+educ --by-level educ": "",
+	} {
+		r := command(append([]string{"release", "pums.csv", "--no-ledger"}, strings.Fields(line)...)...).ends(t, done)
+		before, _, _ := strings.Cut(r.stderr, "written to")
+		if got := strings.Contains(before, "warning: --split") || strings.Contains(before, "by the levels of"); got != (want != "") || !strings.Contains(before, want) {
+			t.Errorf("%s: %s", line, r.stderr)
+		}
+	}
+}

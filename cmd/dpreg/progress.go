@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/pace"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/table"
@@ -168,7 +169,7 @@ func (s *samplingBars) finish() {
 // longRun is from where on a run is announced with the time that it is to take.
 const longRun = time.Minute
 
-// announce says how long a run of mcmc-ind is to take, where that is long.
+// announce says how long a run is to take, where that is long, and why.
 func (f *flags) announce(e *evidence) func(least, most time.Duration) {
 	return func(least, most time.Duration) {
 		if most < longRun {
@@ -178,10 +179,13 @@ func (f *flags) announce(e *evidence) func(least, most time.Duration) {
 		for _, c := range e.custodians {
 			rows += c.Release.N
 		}
-		instead := "; mcmc-exact has the same posterior, at a cost that does not"
-		if f.clamping {
-			instead = ""
+		why := fmt.Sprintf("the cost of mcmc-ind grows with the rows, n = %d", rows)
+		switch latent := dpreg.Traits(f.method).Clamping; {
+		case !latent && !f.clamping:
+			why = fmt.Sprintf("the cost grows with the cube of the columns, %d; of a factor's levels a release by them (dpreg release --by-level, at most 50) takes less, and has less noise", e.custodians[0].Release.Dim())
+		case !f.clamping:
+			why += "; mcmc-exact has the same posterior, at a cost that does not"
 		}
-		f.note("this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", pace.InWords(least), pace.InWords(most), rows, instead)
+		f.note("this run is expected to take from %s to %s: %s", pace.InWords(least), pace.InWords(most), why)
 	}
 }

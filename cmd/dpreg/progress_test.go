@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 )
 
-// TestAnnounce: mcmc-ind on many rows says how long it is to take before it starts; where
+// TestAnnounce: mcmc-ind on many rows, or mcmc-exact of many columns, says how long it is to take before it starts; where
 // stderr is no terminal nothing else is shown, and no time left.
 func TestAnnounce(t *testing.T) {
 	workspace(t)
@@ -17,6 +18,22 @@ func TestAnnounce(t *testing.T) {
 	var stdout bytes.Buffer
 	run(ctx, &stdout, stderr, []string{"infer", "large.json", "--method", "mcmc-ind", "--draws", "100000"})
 	if text := stderr.String(); !strings.Contains(text, "expected to take from") || !strings.Contains(text, "n = 25000") || stdout.Len() > 0 || strings.Contains(text, "left") {
+		t.Errorf("stderr %q, stdout %q", text, stdout.String())
+	}
+	names := strings.TrimSuffix(strings.Repeat("x,", 40), ",")
+	for i := range 40 {
+		names = strings.Replace(names, "x,", fmt.Sprintf("v%d,", i), 1)
+	}
+	write(t, "wide.csv", names+"\n"+strings.Repeat(strings.TrimSuffix(strings.Repeat("0.5,", 40), ",")+"\n", 100))
+	made := []string{"release", "wide.csv", "--eps", "1", "--bounds", "x=0:1"}
+	for i := range 39 {
+		made = append(made, "--bounds", fmt.Sprintf("v%d=0:1", i))
+	}
+	command(made...).ends(t, done)
+	ctx, cancel = context.WithCancel(context.Background())
+	wide := &watcher{text: "expected to take", then: cancel}
+	run(ctx, &stdout, wide, []string{"infer", "wide.release.json", "--draws", "100000"})
+	if text := wide.String(); !strings.Contains(text, "cube of the columns, 40") || !strings.Contains(text, "--by-level") || stdout.Len() > 0 {
 		t.Errorf("stderr %q, stdout %q", text, stdout.String())
 	}
 	command("infer", "large.json", "--model-clamping").says(t, "--method mcmc-ind").ends(t, misused)

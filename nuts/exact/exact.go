@@ -76,7 +76,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
+	start := func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		site, linked := joint.Sites[0], joint.Family != model.Normal
 		switch byLevel := leveled(joint); {
 		case len(joint.Sites) > 1 || site.PerLevel() || byLevel && (linked || site.Shape.Coding != nil):
@@ -87,8 +87,17 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 			return newKernel(newGeneralized(site, joint.Prior, familyOf(joint.Family, site.Upper)), rng)
 		}
 		return newKernel(newDensity(site, joint.Prior), rng)
-	}, nuts.Options{}, plan)
+	}
+	if plan.Expect != nil && joint.Shape.P >= manyColumns && !leveled(joint) && ctx.Err() == nil {
+		if err := nuts.Expect(start, plan, manyLeapfrogs); err != nil {
+			return nil, err
+		}
+	}
+	return nuts.Run(ctx, joint.Names(), start, nuts.Options{}, plan)
 }
+
+// manyColumns are so many that a run may take minutes; for manyLeapfrogs see nuts.Expect: 61 columns that noise hides took 19.
+const manyColumns, manyLeapfrogs = 30, 20
 
 // leveled tells whether a release has sums by the levels of a factor among the covariates.
 func leveled(t *model.Joint) bool {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -93,38 +91,13 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return newSitesKernel(joint, m.ModelClamping, rng)
 	}
 	if plan.Expect != nil && ctx.Err() == nil {
-		if err := expect(start, plan); err != nil {
+		if err := nuts.Expect(start, plan, manyLeapfrogs); err != nil {
 			return nil, err
 		}
 	}
 	return nuts.Run(ctx, joint.Names(), start, nuts.Options{}, plan)
 }
 
-// Leapfrog steps of an adapted transition over the fourth root of the dimension, to which
-// the step size is inverse (Beskos et al. 2013, Bernoulli 19(5A), 1501–1534): 2.1 to 4.6
-// were seen from 1000 to 25,000 rows, and 9.3 where clamping is modelled (docs/mcmc-ind.md).
-const (
-	fewLeapfrogs  = 2
-	manyLeapfrogs = 10
-)
-
-// measured is how long a chain is run to find what its steps take.
-const measured = 100 * time.Millisecond
-
-// expect tells plan.Expect what a run of the plan is to take: it times the leapfrog steps
-// of a chain of its own, not yet adapted, and of a generator of its own.
-func expect(start func(int, *rand.Rand) (*nuts.Sampler, error), plan mcmc.Plan) error {
-	rng := rand.New(rand.NewPCG(plan.Seed, 0))
-	k, err := start(0, rng)
-	if err != nil {
-		return err
-	}
-	k.Step(rng) // looks for a step size first
-	leapfrogs, begin := 0, time.Now()
-	for leapfrogs == 0 || time.Since(begin) < measured {
-		leapfrogs += k.Step(rng).Leapfrogs
-	}
-	each := float64(time.Since(begin)) / float64(leapfrogs) * math.Sqrt(math.Sqrt(float64(len(k.Position()))))
-	plan.Expect(plan.Foresee(time.Duration(fewLeapfrogs*each), time.Duration(manyLeapfrogs*each)))
-	return nil
-}
+// manyLeapfrogs see nuts.Expect: 2.1 to 4.6 were seen from 1000 to 25,000 rows, and 9.3 where clamping is modelled
+// (docs/mcmc-ind.md).
+const manyLeapfrogs = 10
