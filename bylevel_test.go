@@ -69,6 +69,7 @@ func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor strin
 // TestByLevelOfHalves: releases of two parts of the rows, of one look and of several and of which one lacks a level,
 // tell with little noise what one of all rows does.
 func TestByLevelOfHalves(t *testing.T) {
+	testsize.Full(t, "TestJointLevelsSBC of nuts/exact has the law of several releases")
 	rows, all := groupedRows(t, 600, 1, replaced(100))
 	rng := rand.New(rand.NewPCG(6, 8))
 	var parts [2][]float64
@@ -83,7 +84,7 @@ func TestByLevelOfHalves(t *testing.T) {
 	for i, flat := range parts {
 		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, replaced(100), rng)})
 	}
-	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1000), Seed: 1}}
+	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}
 	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
 	must.Do(t, err)
 	two, err := dpreg.Infer(context.Background(), custodians, o)

@@ -70,6 +70,9 @@ func TestCellsAreMaximumLikelihood(t *testing.T) {
 		"admitted ~ Gender": {{-0.2201, 0.0388}, {-0.6104, 0.0639}},
 		"admitted ~ Dept":   {{0.5935, 0.0684}, {-0.0506, 0.1097}, {-1.2091, 0.0973}, {-1.2583, 0.1015}, {-1.6830, 0.1173}, {-3.2691, 0.1671}},
 	} {
+		if testing.Short() && formula != "" {
+			continue
+		}
 		f, err := dpreg.Infer(context.Background(), dpreg.One(applicants(t, replaced(1e4), formula)), dpreg.Options{Family: model.Binomial,
 			Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(300, 1000), Seed: 1}})
 		must.Do(t, err)
@@ -133,6 +136,7 @@ func isReadAgain(t *testing.T, r *release.Release) {
 
 // TestCellsAreChecked: a check finds sums of cells that no rows of the model have, and takes those that they have.
 func TestCellsAreChecked(t *testing.T) {
+	testsize.Full(t, "TestByLevelChecked has a check of sums by levels")
 	r := applicants(t, replaced(10), "")
 	p := func() float64 {
 		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
@@ -164,6 +168,7 @@ func TestCellsTellRows(t *testing.T) {
 
 // TestCellsOfLatentRows: where n is not public it is drawn, and products of factors are no normal covariates.
 func TestCellsOfLatentRows(t *testing.T) {
+	testsize.Full(t, "TestCellsTellRows has a latent n")
 	r := applicants(t, release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}, "admitted ~ Gender * Dept")
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
 	must.Do(t, err)

@@ -160,10 +160,8 @@ var glmByRace = map[model.Family][5][2]float64{
 // TestFamilyByLevelIsGLMWithoutNoise is TestFamilyIsGLMWithoutNoise of a release by the levels of a factor, at an ε so large that
 // there is no noise to speak of, under a prior that says little of levels.
 func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
+	testsize.Full(t, "TestFamilyByResponseIsGLMWithoutNoise and TestCellsAreMaximumLikelihood have sums by levels")
 	for of, want := range glmByRace {
-		if testing.Short() && of != model.Binomial {
-			continue
-		}
 		d, response := design01(schema.Column{Name: "age", Upper: 100}), "married"
 		if of == model.Poisson {
 			d.Response.Upper, response = 30, "educ"

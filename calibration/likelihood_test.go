@@ -96,8 +96,9 @@ func comparingFamily(of model.Family) *Design {
 
 // With next to no noise all methods of logistic regression have the mode, and others refuse.
 func TestFamilyWithoutNoise(t *testing.T) {
+	testsize.Full(t, "TestPopulationWithoutNoise has a study next to no noise, TestFamilyIsGLMWithoutNoise a family")
 	d := comparingFamily(model.Binomial)
-	n := int64(testsize.Of(3000, 20000))
+	n := int64(20000)
 	d.Ns = []int64{n}
 	s := must.Get(d.Study(nil))(t)
 	e := must.Get(s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3))))(t)

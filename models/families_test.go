@@ -68,6 +68,7 @@ func laplaceEvidence(rows [][]float64, set uint, sd float64) float64 {
 // TestFamilyByLevel: of rows without noise to speak of, by the levels of a factor, weights of models of a family are those of the
 // rows, but for what the law of sums knows less than rows.
 func TestFamilyByLevel(t *testing.T) {
+	testsize.Full(t, "TestNoise has evidence of releases, and those of a factor stand in TestLevelsSBC of nuts/exact")
 	rng, sd := rand.New(rand.NewPCG(3, 11)), 2.5
 	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1}, Covariates: []schema.Column{{Name: "fb", Upper: 1, Factor: "f", Level: "b"}, {Name: "x", Lower: -1, Upper: 1}},
 		Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b"}}}}
@@ -85,7 +86,7 @@ func TestFamilyByLevel(t *testing.T) {
 	for k := range 3 {
 		prior.Theta.Precision[4*k] = 1 / (sd * sd)
 	}
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(testsize.Of(100, 500)), Seed: 2}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Prior: prior, Plan: mcmc.Plan{Chains: 2, ESS: float64(500), Seed: 2}}, nil))(t)
 	whole := laplaceEvidence(rows, 3, sd)
 	for _, m := range c.Models {
 		var set uint

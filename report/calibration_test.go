@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -117,6 +118,7 @@ func TestCalibrationPage(t *testing.T) {
 
 // Every picture says what it shows, in both formats, and stays small.
 func TestCalibrationPlots(t *testing.T) {
+	testsize.Full(t, "TestCalibrationPage draws them")
 	s, times := studied(t, fig3())
 	figures := report.CalibrationPlots(s, times)
 	names := make(map[string]bool)

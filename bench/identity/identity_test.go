@@ -66,7 +66,10 @@ func (d data) compare(t *testing.T, folder string) {
 	for _, p := range paths[1:] {
 		d.same(t, p, want)
 	}
-	t.Run("PostgreSQL", func(t *testing.T) { d.same(t, d.postgres(t, folder), want) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		testsize.Full(t, "package postgres starts a server in short form")
+		d.same(t, d.postgres(t, folder), want)
+	})
 }
 
 func (d data) same(t *testing.T, p path, want string) {

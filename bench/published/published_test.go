@@ -103,6 +103,7 @@ func logistic(n int, rng *rand.Rand) *vi.Rows {
 // Whatever the order of draws, no client spends more than its budget, but by the paper's
 // accounting; and what is learned is about what can be.
 func TestWorkshop(t *testing.T) {
+	testsize.Full(t, "TestRun has studies that learn")
 	rng := rand.New(rand.NewPCG(8, 8))
 	data := &parted{logistic(2000, rng), logistic(500, rng)}
 	for _, w := range []workshop{
@@ -110,7 +111,7 @@ func TestWorkshop(t *testing.T) {
 		{method: dpPVI, epsilon: 2},
 		{method: pviMethod},
 		{method: globalVI},
-	}[:testsize.Of(1, 4)] {
+	} {
 		w.partition, w.counts = partition{rho: 0.5}, make(map[string]int)
 		m := must.Get(w.run(t.Context(), data, 1))(t)
 		if passed := m[4] > w.epsilon && m[5] > w.epsilon; passed != w.paper || (m[4] > 0) != (w.method == dpPVI) {
@@ -119,7 +120,7 @@ func TestWorkshop(t *testing.T) {
 		if !(m[0] > 0.7 && m[1] > -0.62) {
 			t.Errorf("%s: %v", w.method, m)
 		}
-		if w.paper && !testing.Short() {
+		if w.paper {
 			if again, err := w.run(t.Context(), data, 1); err != nil || !slices.Equal(m, again) {
 				t.Errorf("%s: two runs with one seed differ: %v, %v (%v)", w.method, m, again, err)
 			}

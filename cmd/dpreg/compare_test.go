@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // Comparisons that take no time: of simulated rows, and of a table.
@@ -66,6 +67,7 @@ func TestCompare(t *testing.T) {
 
 // A comparison of a family has its methods, errors of the posterior given the rows, and says what has no law of it.
 func TestCompareFamily(t *testing.T) {
+	testsize.Full(t, "TestCompare has methods, TestFamily a family")
 	workspace(t)
 	r := compared("compare --n 200 --eps 1 --delta 1e-6 --family binomial --method non-private,dp-pvi,naive --method mcmc-exact --trials 1 --format csv").finished(t)
 	lines := must.Get(tables.NewReader(strings.NewReader(r.stdout)).ReadAll())(t)
@@ -86,6 +88,7 @@ func TestCompareFamily(t *testing.T) {
 
 // A comparison goes on from where it was stopped, or in shards, and ends with the same bytes.
 func TestCompareGoesOn(t *testing.T) {
+	testsize.Full(t, "TestCalibrateGoesOn has the same journal")
 	workspace(t)
 	for _, c := range []struct{ line, data string }{{few, ""}, {ofOne, "pums.csv"}} {
 		with := func(args ...string) []string {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -130,6 +131,7 @@ func TestWrongFactors(t *testing.T) {
 }
 
 func TestFactorsEndToEnd(t *testing.T) {
+	testsize.Full(t, "TestByLevelEndToEnd has a factor, TestPredictFactor predicts from one")
 	workspace(t)
 	for name, text := range people() {
 		write(t, name, text)

@@ -72,6 +72,7 @@ func TestFamily(t *testing.T) {
 
 // TestFamilyOfCustodians infers from two releases, and says what of them it cannot.
 func TestFamilyOfCustodians(t *testing.T) {
+	testsize.Full(t, "TestInferSeveral has several releases, TestFamily a family")
 	workspace(t)
 	for _, name := range []string{"north.json", "south.json"} {
 		command("release", "pums.csv", "--eps", "3", "--formula", "married ~ age", "--steps", "1", "-o", name).finished(t)
@@ -196,6 +197,7 @@ func TestFamilyInSteps(t *testing.T) {
 
 // TestFamilyByLevel fits by the levels of a factor, from one look, and infers, checks, predicts and plans.
 func TestFamilyByLevel(t *testing.T) {
+	testsize.Full(t, "TestFamilyInSteps has a family by levels, TestByLevelEndToEnd a factor")
 	workspace(t)
 	brief := []string{"--chains", "2", "--warmup", "100", "--family", "binomial"}
 	order := []string{"--levels", "race=1,2,3,4,5,6", "--by-level", "race"}

@@ -82,6 +82,7 @@ func TestPlanGrid(t *testing.T) {
 
 // A width gives an ε or a number of records, or says why none gives it.
 func TestPlanWidth(t *testing.T) {
+	testsize.Full(t, "TestForeseeWidth of plan has widths")
 	workspace(t)
 	const of = "plan --releases 2 --schema pums.schema.json --formula income~educ --sd income=50000,educ=3 --mean income=60000 --of educ "
 	for args, says := range map[string]string{

@@ -109,6 +109,9 @@ func TestIndexLaw(t *testing.T) {
 	const p = 3
 	trials := testsize.Of(2000, 10000)
 	for link, of := range testFamilies {
+		if testing.Short() && link != model.Binomial {
+			continue
+		}
 		for _, counts := range [][]int{{200}, {120, 50, 90}} {
 			rng := rand.New(rand.NewPCG(7, 1))
 			l := indexOf(of.family, counts, []float64{0.9, -0.6, 1}, []float64{-0.5, 0.6, -1})

@@ -49,7 +49,7 @@ func TestJointByResponseSBC(t *testing.T) {
 	}
 	for i, shared := range []bool{false, true} {
 		for _, p := range []int{1, 2, 4} {
-			if p != 2 && !*sbcLong {
+			if (p != 2 || shared && testing.Short()) && !*sbcLong {
 				continue
 			}
 			t.Run(fmt.Sprintf("p=%d shared=%t", p, shared), func(t *testing.T) {
