@@ -85,3 +85,22 @@ func TestLevelsInQuotes(t *testing.T) {
 		t.Error("no level was taken")
 	}
 }
+
+// TestWithOther: a level that a factor has is its own, and that of no other factor; one that none has all get.
+func TestWithOther(t *testing.T) {
+	s := &Schema{Columns: []Column{{Name: "a", Levels: []string{"Low", "High"}}, {Name: "x", Upper: 1}, {Name: "b", Levels: []string{"no", "yes"}}}}
+	for other, want := range map[string][][]string{
+		"High": {{"Low", "High"}, nil, {"no", "yes"}},
+		"rest": {{"Low", "High", "rest"}, nil, {"no", "yes", "rest"}},
+	} {
+		got, err := s.WithOther(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range got.Columns {
+			if !slices.Equal(c.Levels, want[i]) {
+				t.Errorf("%s: %s has %q", other, c.Name, c.Levels)
+			}
+		}
+	}
+}

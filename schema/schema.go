@@ -52,16 +52,6 @@ const (
 // Binary reports whether the column is known to be 0 or 1: a dummy or a boolean.
 func (c Column) Binary() bool { return c.Factor != "" || c.Type == typeBoolean }
 
-// BinaryNames quotes the names of columns that are known to be 0 or 1.
-func BinaryNames(columns []Column) (names []string) {
-	for _, c := range columns {
-		if c.Binary() {
-			names = append(names, strconv.Quote(c.Name))
-		}
-	}
-	return names
-}
-
 // Boolean reports whether the column holds truth values.
 func (c Column) Boolean() bool { return c.Type == typeBoolean }
 
@@ -226,11 +216,11 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 	return out, nil
 }
 
-// WithOther returns a copy of s in which every factor has this level, as its last where it had
-// none of the name; s itself where other is empty. It is an error where no column is a factor, or
-// the level cannot be one.
+// WithOther returns a copy of s with a level for what has none: where a factor has one of this name, that is it, and other
+// factors are left as they are; else every factor gets it as its last. s itself where other is empty. It is an error where no
+// column is a factor, or the level cannot be one.
 func (s *Schema) WithOther(other string) (*Schema, error) {
-	if other == "" {
+	if other == "" || slices.ContainsFunc(s.Columns, func(c Column) bool { return slices.Contains(c.Levels, other) }) {
 		return s, nil
 	}
 	out, factors := &Schema{Columns: slices.Clone(s.Columns)}, 0
@@ -239,9 +229,7 @@ func (s *Schema) WithOther(other string) (*Schema, error) {
 			continue
 		}
 		factors++
-		if !slices.Contains(c.Levels, other) {
-			out.Columns[i].Levels = append(slices.Clone(c.Levels), other)
-		}
+		out.Columns[i].Levels = append(slices.Clone(c.Levels), other)
 		if err := checkLevels(out.Columns[i].Levels); err != nil {
 			return nil, fmt.Errorf("other %q: %w", other, err)
 		}

@@ -142,7 +142,7 @@ func (f *flags) ofData() []declared {
 		{name: "bounds", of: "release fit", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)"},
 		{name: "levels", to: &f.levels, usage: "public levels of a column of categories, the baseline first, `NAME=LEVEL,LEVEL`; repeatable; wins over a schema file"},
 		{name: "on-bad-cell", to: &f.badCell, value: string(table.BadError), words: []string{string(table.BadError), string(table.BadMissing)}, usage: "`NAME`: what to do about a cell that is no number, truth value or level as its column wants: error, or missing, of which --missing says the rest"},
-		{name: "other", to: &f.other, usage: "`LEVEL` that a cell counts as which has none of its column's levels; added as the last where it is none (default: such a cell is an error)"},
+		{name: "other", to: &f.other, usage: "`LEVEL` that a cell counts as which has none of its column's levels, where LEVEL is one of these; added to all as the last where no column has it (default: such a cell is an error)"},
 		{name: "formula", to: &f.formula, usage: formulaUsage + "default: the last column on all others"},
 		{name: "formula", of: "infer check predict ask models", to: &f.formula, usage: formulaUsage + "default: the release's own"},
 		{name: "draws", of: "predict", to: &f.dir, usage: "predict from the draws in this `DIR`, which dpreg infer --save wrote"},
