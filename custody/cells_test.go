@@ -54,6 +54,17 @@ func TestByCells(t *testing.T) {
 	}
 }
 
+// TestByCellsModelRefused: what a model of some of the factors lacks is said of the release's own, and not of those that it names.
+func TestByCellsModelRefused(t *testing.T) {
+	r, err := custody.Publish(context.Background(), crossedOrder(t, "y ~ x + g + t", "d,1,1,1"))
+	must.Do(t, err)
+	for _, formula := range []string{"y ~ gb + x", "y ~ gb", "y ~ t - 1"} {
+		if _, err := r.Select(formula); err == nil || !strings.Contains(err.Error(), `by the levels of g:t: `) || !strings.Contains(err.Error(), `one or more of "g", "t"`) {
+			t.Errorf("%s: %v", formula, err)
+		}
+	}
+}
+
 // TestByCellsAttacked: through the path of users, neighbours that are farthest apart lose ε: as many times as rows differ in
 // sums over the mean size of the noise, and no less.
 func TestByCellsAttacked(t *testing.T) {

@@ -72,10 +72,14 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 		return nil, refused(err)
 	}
 	if n := len(factors); n > 0 && n < len(cells.Factors()) {
-		if r, err = r.merged(cells, factors, of); err != nil {
-			return nil, refused(err)
+		merged, err := r.merged(cells, factors, of)
+		if err == nil {
+			merged, err = merged.Select(formula)
 		}
-		return r.Select(formula)
+		if err != nil { // which knows of the merged cells alone
+			err = refused(fmt.Errorf("a model of it has an intercept and, each as a whole, one or more of %s among its covariates", schema.Listed(cells.Factors())))
+		}
+		return merged, err
 	}
 	design, coding, err := coded(cells, &r.Schema, formula)
 	if err != nil {
