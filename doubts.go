@@ -254,7 +254,7 @@ func (f *Fit) normalityWarnings() []string {
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
 	}
-	if names := schema.BinaryNames(f.takenForNormal()); names != nil {
+	if names := model.Dummies(f.Custodians[0].Release, len(f.Design.Covariates)-len(f.takenForNormal())); names != nil {
 		are := "are dummies"
 		if len(names) == 1 {
 			are = "is a dummy"

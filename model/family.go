@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -164,6 +165,23 @@ func Looks01(r *release.Release) bool {
 	m := r.Dim()
 	return 2*float64(r.N) > 3*farFromWhole*r.Noise.SD() && r.Statistics.Vector()[release.Index(m, m-1, m-1)] > 2./3*float64(r.N)
 }
+
+// Dummies quotes the names of the covariates behind the first ones that are 0 or 1: by their type; or by one look at the rows,
+// of a number of bounds 0 and 1, as its square falls short of the most by so little, as no noise hides.
+func Dummies(r *release.Release, first int) (names []string) {
+	covariates, z, m, n := r.Schema.Covariates, r.Statistics.Vector(), r.Dim(), float64(r.N)
+	plain := r.Frame == nil && farFromWhole*r.Noise.SD() < between01*n
+	for j, c := range covariates[first:] {
+		if c.Binary() || plain && c.Lower == 0 && c.Upper == 1 && z[release.Index(m, first+j, first+j)] > (1-between01)*n {
+			names = append(names, strconv.Quote(c.Name))
+		}
+	}
+	return names
+}
+
+// between01 is the mean of 4x(1 − x) from which on x between 0 and 1 is taken for more than two values: of evenly spread
+// ones it is ⅔.
+const between01 = 0.1
 
 // Design is the design with the response on the link's scale: what priors and parameters are in
 // the units of. Of the normal family it is the design itself.
