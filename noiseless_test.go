@@ -77,14 +77,18 @@ func TestNoiselessIsNonPrivate(t *testing.T) {
 // visibly: a comparison that missed that would see nothing.
 func TestPlainKernel(t *testing.T) {
 	testsize.Full(t, "package gibbs has short tests of the sweep")
-	all, many := noiseless(t), 20_000
-	if testing.Verbose() {
-		many = 50_000
-	}
+	all := noiseless(t)
 	for _, scale := range []float64{1e-6, 0.5, 16. / 3} {
 		for _, name := range []string{"cirrhosis, n = 46", "pums, n = 100", "pums, n = 1000"} {
 			if asked := scale < 1e-3 || scale == 0.5 && name == "cirrhosis, n = 46"; !asked && !testing.Verbose() {
 				continue
+			}
+			many := 20_000
+			switch {
+			case testing.Verbose():
+				many = 50_000
+			case scale < 1e-3: // as many as the other kernel's
+				many = 5400
 			}
 			infer := func(kernel string, draws int) *posterior.Draws {
 				plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: draws, Seed: 1}

@@ -98,7 +98,7 @@ func comparingFamily(of model.Family) *Design {
 func TestFamilyWithoutNoise(t *testing.T) {
 	testsize.Full(t, "TestPopulationWithoutNoise has a study next to no noise, TestFamilyIsGLMWithoutNoise a family")
 	d := comparingFamily(model.Binomial)
-	n := int64(20000)
+	n := int64(3000)
 	d.Ns = []int64{n}
 	s := must.Get(d.Study(nil))(t)
 	e := must.Get(s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3))))(t)

@@ -96,7 +96,7 @@ func TestPopulationInParts(t *testing.T) {
 func TestPopulationFindsNarrowPrior(t *testing.T) {
 	testsize.Planted(t)
 	d, rows := normalPopulation(t, `{"theta":{"mean":[0,0],"precision":[[1,0],[0,1e6]]}}`)
-	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{3, 0.1}, 20
+	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{3, 0.1}, 10
 	s := populationSummary(t, d, rows)
 	v := Judge(s)
 	if v.Failing != len(d.Epsilons) || v.Worst.Coverage[last].Share > 0.5 || v.Worst.Margin() > -0.4 || v.Worst.Name != "x1" {

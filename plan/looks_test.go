@@ -69,7 +69,7 @@ func realWidth(t *testing.T, o Options, a *Assumption, k int) (mean float64) {
 		}
 	}
 	r := must.Get(custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: o.Design, Privacy: o.privacy(o.Epsilons[0]), Steps: o.Steps, Entropy: mechanisms.Simulated(rng)}))(t)
-	fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}}))(t)
+	fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 300, Draws: 400, Seed: 1}}))(t)
 	for _, q := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+shape.P] {
 		mean += (q.Upper - q.Lower) / float64(shape.P)
 	}

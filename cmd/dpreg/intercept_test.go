@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestInterceptAlone(t *testing.T) {
 		"infer one.json --method mcmc-ind":          "(Intercept)",
 		"infer one.json --method gibbs-ss-prior":    "(Intercept)",
 		"infer one.json --method naive":             "(Intercept)",
-		"check one.json":                            "sum of y",
+		"check one.json --calibrate 2":              "sum of y",
 		"ask one.json":                              "sd(income)",
 		"ask post Intercept>0":                      "Intercept>0",
 		"predict --draws post pums.csv":             ".fitted",
@@ -32,7 +33,7 @@ func TestInterceptAlone(t *testing.T) {
 		"show one.json":                             "income",
 	} {
 		fields := strings.Fields(args)
-		if fields[0] == "infer" && !strings.Contains(args, "--print") {
+		if slices.Contains([]string{"infer", "check"}, fields[0]) && !strings.Contains(args, "--print") {
 			fields = append(fields, quick...)
 		}
 		if r := command(fields...).finished(t); !strings.Contains(r.stdout, says) || strings.Contains(r.stdout+r.stderr, "NaN") {

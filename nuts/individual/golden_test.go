@@ -15,14 +15,14 @@ import (
 
 var long = flag.Bool("individual.long", false, "reference posteriors of n = 1000 too, and calibration on eight times as many data sets")
 
-// TestGoldens compares with Stan at ESS ≥ 10,000: means and quantiles within four
+// TestGoldens compares with Stan at ESS ≥ 5000: means and quantiles within four
 // combined Monte Carlo errors, sds within 3 % beyond that. No transition may
-// diverge, no more than 31 leapfrog steps be taken on average. In short form ESS ≥ 2500.
+// diverge, no more than 31 leapfrog steps be taken on average. In short form ESS ≥ 1000.
 // Long form:
 //
 //	go test ./nuts/individual -individual.long -timeout 1h
 func TestGoldens(t *testing.T) {
-	ess := float64(testsize.Of(1000, 10_000))
+	ess := float64(testsize.Of(1000, 5000))
 	for i, g := range modeltest.Goldens(t) {
 		if testing.Short() && i%2 > 0 {
 			continue
