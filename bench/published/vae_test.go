@@ -39,7 +39,7 @@ func TestVAE(t *testing.T) {
 	if len(train) != 300*pixels || len(test) != 100*pixels {
 		t.Fatalf("%d and %d pixels", len(train), len(test))
 	}
-	v := vae{train: train, test: test, hidden: 40, latent: 5, epochs: 120, pictures: t.TempDir()}
+	v := vae{train: train, test: test, hidden: 40, latent: 5, epochs: 60, pictures: t.TempDir()}
 	losses, err := v.run(t.Context(), 1)
 	if last := losses[v.epochs-1]; err != nil || len(losses) != v.epochs+1 || !(last < losses[0]-100 && last < 230) {
 		t.Errorf("losses %v (%v)", losses, err)

@@ -158,22 +158,27 @@ func TestCrossedGradient(t *testing.T) {
 //
 //	go test ./nuts/exact -run TestCrossedSBC -sbc.long -v -timeout 8h
 func TestCrossedSBC(t *testing.T) {
-	trials := testsize.Of(6, 25)
+	trials := testsize.Of(6, dataSets/4+1)
 	if *sbcLong {
 		trials = 500
 	}
 	latent := newCrossedRows(model.Probit, 0, release.Gaussian)
 	latent.cells.most = 600
-	for i, c := range []*crossedRows{newCrossedRows(model.Binomial, 0, release.Laplace), newCrossedRows(model.Normal, 1, release.Gaussian), latent, newCrossedRows(model.Poisson, 0, release.Laplace)} {
-		if i%2 == 1 && testing.Short() {
-			continue
+	var common together
+	t.Run("", func(t *testing.T) {
+		for i, c := range []*crossedRows{newCrossedRows(model.Binomial, 0, release.Laplace), newCrossedRows(model.Normal, 1, release.Gaussian), latent, newCrossedRows(model.Poisson, 0, release.Laplace)} {
+			if i%2 == 1 && testing.Short() {
+				continue
+			}
+			t.Run(string(c.name), func(t *testing.T) {
+				t.Parallel()
+				names, ranks := jointRanks(t, uint64(62+i), leveledChain(), trials, c.draw, nil)
+				modeltest.Report(t, names, ranks)
+				common.add(names, ranks, "all")
+			})
 		}
-		t.Run(string(c.name), func(t *testing.T) {
-			t.Parallel()
-			names, ranks := jointRanks(t, uint64(62+i), leveledChain(), trials, c.draw, nil)
-			modeltest.Report(t, names, ranks)
-		})
-	}
+	})
+	common.uniform(t)
 }
 
 // TestCrossedSBCFindsFaults: cells in another order are found.
