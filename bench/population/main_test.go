@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	dir := t.TempDir()
 	var stdout bytes.Buffer
-	line := "-only diabetes,normal-0.03-off " + dir + " --n 300 --eps 1 --trials 2 --chains 1 --draws 150"
+	line := "-only diabetes,normal-0.03-off " + dir + " --n 300 --eps 1 --trials 1 --chains 1 --draws 150"
 	must.Do(t, run(t.Context(), &stdout, io.Discard, strings.Fields(line)))
 	if text := stdout.String(); !strings.Contains(text, "== all\nSlopes: ") || !strings.Contains(text, "of 2 cells") {
 		t.Error(text)
