@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9271     17788 -48300 24804 1.001     1250     1057  0.999
-	// educ            4461      1748   1169  8260 1.001     1273     1082  0.999
-	// sigma          49104     12862  13372 69677 1.003     1276     1242  0.950
+	// (Intercept)    -9143     18552 -48789 26680 1.001     1548     1063  0.999
+	// educ            4444      1828    853  8343 1.003     1539     1066  0.999
+	// sigma          48950     12614  15591 69846 1.006     1548     1086  0.949
 	//
-	// 4 chains of 500 draws: R-hat at most 1.003, of sigma2; ESS at least 1057, of
+	// 4 chains of 500 draws: R-hat at most 1.006, of sigma; ESS at least 1063, of
 	//   (Intercept).
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.73, educ 3.82.
+	//   3.87, educ 3.97.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

@@ -102,6 +102,19 @@ func (d *Draws) Map(names []string, f func(dst, src []float64)) *Draws {
 	return &mapped
 }
 
+// InOrder returns the draws with the columns of these names, in their order; all are there.
+func (d *Draws) InOrder(names []string) *Draws {
+	at := make([]int, len(names))
+	for i, name := range names {
+		at[i] = d.Index(name)
+	}
+	return d.Map(names, func(dst, src []float64) {
+		for i, from := range at {
+			dst[i] = src[from]
+		}
+	})
+}
+
 // Thin returns about count draws, evenly spaced in all chains, chain after chain.
 func (d *Draws) Thin(count int) [][]float64 {
 	width, n := len(d.Names), d.NumDraws()

@@ -75,30 +75,46 @@ func (c *columns) zeta() int { return c.end() + c.p }
 // take takes v̄ and rows of D of x, and returns log J without c.product. It reports false where
 // a column has no spread left in floating point.
 func (c *columns) take(t *statistics, x []float64) (logJ float64, ok bool) {
-	m, at := c.m, c.rows
+	at := c.rows
 	c.product = logProduct{rest: 1}
 	if c.slopes != nil {
 		c.slopes.begin(x[c.zeta():])
 	}
-	for i := range c.rows {
-		var v float64
-		if c.regressed(i) {
-			v, ok = c.takeSlopes(t.d, i, x[at:at+i+1], x[c.zeta():])
-		} else {
-			v, ok = c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
-		}
+	for i := range c.p {
+		v, ok := c.takeRow(t.d, i, x[at:at+i+1])
 		if !ok {
 			return 0, false
 		}
-		prior := c.fixed[i] + c.per[i]*c.square[i]
-		square := 1 / (c.linear[i] + 1/prior)
-		c.product.times(square)
-		c.wide[i] = math.Sqrt(square)
-		t.mean[i] = c.middle(i, prior, square) + c.wide[i]*x[i]
+		if c.slopes != nil {
+			v += c.slopes.follow(i, c.square[i], x[c.zeta():])
+		}
+		c.takeMean(t, i, c.square[i], x[i])
 		logJ += v
 		at += i + 1
 	}
 	return logJ, true
+}
+
+// takeMean takes v̄_i, given D_ii².
+func (c *columns) takeMean(t *statistics, i int, square, x float64) {
+	prior := c.fixed[i] + c.per[i]*square
+	w2 := 1 / (c.linear[i] + 1/prior)
+	c.product.times(w2)
+	c.wide[i] = math.Sqrt(w2)
+	t.mean[i] = c.middle(i, prior, w2) + c.wide[i]*x
+}
+
+// placeMean returns the coordinate of v̄_i.
+func (c *columns) placeMean(t *statistics, i int, square float64) float64 {
+	prior := c.fixed[i] + c.per[i]*square
+	w2 := 1 / (c.linear[i] + 1/prior)
+	return (t.mean[i] - c.middle(i, prior, w2)) / math.Sqrt(w2)
+}
+
+// byPrior is the gradient in P_i of v̄_i, and of log J, where takeMean was last.
+func (c *columns) byPrior(i int, square, gMean, x float64) float64 {
+	w, prior := c.wide[i], c.fixed[i]+c.per[i]*square
+	return (0.5*(gMean*w*x+1) + gMean*(c.middle(i, prior, w*w)-c.centre[i])) * w * w / (prior * prior)
 }
 
 // middle is where v̄_i is at x = 0.
@@ -110,17 +126,14 @@ func (c *columns) middle(i int, prior, square float64) float64 {
 // the latter, and adds that of log J.
 func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 	m := c.m
-	for i := c.rows - 1; i >= 0; i-- {
+	for i := c.p - 1; i >= 0; i-- {
 		at := diagonal(c.rows, i) - i
-		w, prior := c.wide[i], c.fixed[i]+c.per[i]*c.square[i]
-		grad[i] = gMean[i] * w
-		byPrior := (0.5*(grad[i]*x[i]+1) + gMean[i]*(c.middle(i, prior, w*w)-c.centre[i])) * w * w / (prior * prior)
-		gD[i*m+i] += 2 * byPrior * c.per[i] * t.d[i*m+i]
-		if c.regressed(i) {
-			c.pullSlopes(grad[at:at+i+1], gD, t.d, i, x[at:at+i+1])
-		} else {
-			c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
+		grad[i] = gMean[i] * c.wide[i]
+		gD[i*m+i] += 2 * c.byPrior(i, c.square[i], gMean[i], x[i]) * c.per[i] * t.d[i*m+i]
+		if c.slopes != nil {
+			c.slopes.pullFollow(gD, t.d, m, i)
 		}
+		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
 	}
 	if c.slopes != nil {
 		copy(grad[c.zeta():], c.slopes.gLambda)
@@ -130,19 +143,19 @@ func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 // place writes the coordinates of v̄ and rows of D; the others stay.
 func (c *columns) place(x []float64, t *statistics) {
 	m, at := c.m, c.rows
-	for i := range c.rows {
+	for i := range c.p {
 		row := t.d[i*m : i*m+i+1]
 		c.square[i] = row[i] * row[i]
-		prior := c.fixed[i] + c.per[i]*c.square[i]
-		square := 1 / (c.linear[i] + 1/prior)
-		x[i] = (t.mean[i] - c.middle(i, prior, square)) / math.Sqrt(square)
-		if c.regressed(i) {
-			c.placeSlopes(x[at:at+i+1], t.d, i, x[c.zeta():])
-			at += i + 1
-			continue
+		x[i] = c.placeMean(t, i, c.square[i])
+		if c.slopes != nil {
+			c.slopes.follow(i, c.square[i], x[c.zeta():])
 		}
-		left := c.square[i]
-		for j := c.correlations(i) - 1; j >= 0; j-- {
+		left, k := c.square[i], c.correlations(i)
+		if c.regressed(i) {
+			c.placeSlopes(x[at+k:at+i], t.d, i)
+			left = dot(row[k:], row[k:])
+		}
+		for j := k - 1; j >= 0; j-- {
 			h := math.Asinh(row[j] / math.Sqrt(left))
 			left += row[j] * row[j]
 			x[at+j] = h * math.Sqrt(c.weight(i, j, left))
@@ -154,24 +167,24 @@ func (c *columns) place(x []float64, t *statistics) {
 
 // correlations is how many of row i of D have a ρ.
 func (c *columns) correlations(i int) int {
-	if i == c.p {
-		return 0
+	if c.slopes != nil {
+		return min(i, c.slopes.told)
 	}
 	return i
 }
 
-// takeRow takes row i of D, i+1 numbers, of its c and u; of y's D_yy alone. With V_i of u and
+// takeRow takes row i of D, i+1 numbers, of its c and u. With V_i of u and
 // D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij². Factors of
 // which a root belongs to it are left to c.product.
-func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
-	i := len(row) - 1
+func (c *columns) takeRow(d []float64, i int, x []float64) (logJ float64, ok bool) {
+	row, k := d[i*c.m:i*c.m+i+1], c.correlations(i)
 	spread, slope, logSlope, bend := spreadOf(x[i])
 	if !(logSlope > leastLog) {
 		return 0, false
 	}
 	c.slope[i], c.bend[i] = slope, bend
 	left := c.r[i] * spread
-	for j := range c.correlations(i) {
+	for j := range k {
 		a := c.weight(i, j, left)
 		rho := math.Tanh(x[j] / math.Sqrt(a))
 		rest := (1 - rho) * (1 + rho)
@@ -179,6 +192,10 @@ func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
 		row[j] = math.Sqrt(left) * rho
 		c.product.times(left * rest * rest / a)
 		left *= rest
+	}
+	if c.regressed(i) {
+		logJ, ok = c.takeSlopes(d, i, left, x[k:i])
+		return logSlope + logJ, ok
 	}
 	c.square[i], row[i], c.logSquare[i] = left, math.Sqrt(left), math.Log(left)
 	return logSlope - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
@@ -192,8 +209,11 @@ func (c *columns) weight(i, j int, left float64) float64 {
 // pullRow is pull of takeRow.
 func (c *columns) pullRow(grad []float64, t *statistics, gD, x []float64) {
 	m, i := c.m, len(x)-1
-	g := 0.5 * (gD[i*m+i]/t.d[i*m+i] - 1/c.square[i])
-	for j := c.correlations(i) - 1; j >= 0; j-- {
+	g, k := 0.5*(gD[i*m+i]/t.d[i*m+i]-1/c.square[i]), c.correlations(i)
+	if c.regressed(i) {
+		g = c.pullSlopes(grad[k:i], gD, t.d, i, x[k:i])
+	}
+	for j := k - 1; j >= 0; j-- {
 		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]
 		a, root, rest := c.weight(i, j, left), math.Sqrt(left), (1-rho)*(1+rho)
 		byH := (d*root-2*g*left*rho)*rest - 2*rho // h = c_ij/√A_ij

@@ -21,16 +21,15 @@ import (
 //	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what a prior uniform in
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij;
 //	                                          of columns that noise hides see slopesOfX
-//	D_yy² = r_y spreadOf(u_y)                 as V_i, r_y = min(V_y, pr): V_y less what the p noisy products
-//	                                          with x say of it
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
+//	D_yy: u_y of restOfY; in P_y D_yy² is that at D_y = 0
 //	ξ: ζ of covariates
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
 //
 // Where noise is of the size of what a column has beside the others, the posterior leans on the edge
 // of the positive definite matrices. There A of W = r softplus(A/r), of eigenvalues, takes a third
-// of the steps at p = 5 and never mixes at p = 10; V_y in place of D_yy has walls that bend.
+// of the steps at p = 5 and never mixes at p = 10.
 //
 // They lie in this order: x of v̄; c and u row by row; ξ of covariates; ζ of λ; that of ℓ.
 type coordinates struct {
@@ -38,6 +37,7 @@ type coordinates struct {
 	told   []float64 // ẑ_yj
 	clear  bool
 	y      rowOfY
+	rest   restOfY
 	scales *freeScales
 	root   float64 // √(2n)
 
@@ -52,11 +52,9 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	n := rowsTold(obs)
 	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
 		products: make([]float64, p), gProducts: make([]float64, p)}
-	r := c.r[p]
-	told := obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]
-	above, _ := softplus(told / r)
-	variance := r * (1 + above) // V_y
-	c.r[p] = min(variance, r*max(1, float64(p)))
+	r, told := c.r[p], obs.Z[len(obs.Z)-1]/n-c.origin[p]*c.origin[p]
+	var variance float64
+	c.rest, variance = newRestOfY(c.columns, told, !prior.Unscaled)
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
@@ -160,15 +158,20 @@ func (c *coordinates) take(t *statistics, x []float64) (ell, logJ float64, ok bo
 	if logJ, ok = c.columns.take(t, x); !ok {
 		return 0, 0, false
 	}
+	at := diagonal(m, p) - p
+	c.rest.begin(x[at+p])
+	c.takeMean(t, p, c.rest.most, x[p])
 	v, ok := c.prepare(t)
 	if !ok {
 		return 0, 0, false
 	}
 	logJ += v + 0.5*c.product.value()
-	at := diagonal(m, p) - p
 	c.y.set(t.d[p*m:p*m+p], x[at:at+p])
+	if v, ok = c.rest.take(t.d, x[at+p]); !ok {
+		return 0, 0, false
+	}
 	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
-	return ell, logJ, math.Abs(ell) < -leastLog
+	return ell, logJ + v, math.Abs(ell) < -leastLog
 }
 
 // prepare makes rowOfY ready for x.
@@ -177,7 +180,7 @@ func (c *coordinates) prepare(t *statistics) (logJ float64, ok bool) {
 	for j := range p {
 		c.products[j] = c.told[j] - t.mean[p]*t.mean[j]
 	}
-	return c.y.prepare(t.d, c.m, c.products, c.square[p])
+	return c.y.prepare(t.d, c.m, c.products, c.rest.most)
 }
 
 // pull writes the gradient in x but ζ, where take was last: given those in v̄, D and ℓ, of which it
@@ -187,19 +190,24 @@ func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD []float64, g
 	grad[c.ell()] = gEll / c.root
 	gD[m*m-1] += gEll / t.d[m*m-1]
 	at := diagonal(m, p) - p
-	c.pullY(grad[at:at+p], t, gMean, gD, x[at:at+p])
+	byMost := c.pullY(grad[at:at+m], t, gMean, gD, x[at:at+m])
+	grad[p] = gMean[p] * c.wide[p]
+	byMost += c.byPrior(p, c.rest.most, gMean[p], x[p]) * c.per[p]
+	grad[at+p] += byMost * c.rest.slopeOf
 	c.columns.pull(grad, t, gMean, gD, x)
 }
 
-// pullY is pull of y's row.
-func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float64) {
+// pullY is pull of y's row, and returns the gradient in rest.most.
+func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float64) (byMost float64) {
 	m, p := c.m, c.m-1
+	grad[p] = c.rest.pull(gD, t.d)
 	clear(c.gProducts)
-	gD[p*m+p] += 2 * t.d[p*m+p] * c.y.pull(grad, gD, c.gProducts, gD[p*m:p*m+p], t.d, m, x, c.products)
+	byMost = c.y.pull(grad[:p], gD, c.gProducts, gD[p*m:p*m+p], t.d, m, x[:p], c.products)
 	for j, g := range c.gProducts {
 		gMean[p] -= g * t.mean[j]
 		gMean[j] -= g * t.mean[p]
 	}
+	return byMost
 }
 
 // place writes the coordinates of (v̄, D), the others stay. It
@@ -207,10 +215,12 @@ func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float6
 func (c *coordinates) place(x []float64, t *statistics) bool {
 	m, p := c.m, c.m-1
 	c.columns.place(x, t)
+	at := diagonal(m, p) - p
+	x[at+p] = c.rest.place(t.d)
+	x[p] = c.placeMean(t, p, c.rest.most)
 	if _, ok := c.prepare(t); !ok {
 		return false
 	}
-	at := diagonal(m, p) - p
 	c.y.coordinates(x[at:at+p], t.d[p*m:p*m+p])
 	return true
 }

@@ -73,7 +73,7 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	f.coordinates = newCoordinates(site, prior, f.response, clear)
 	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
 	if hidden(site.Observation) {
-		f.coordinates.slopes = newSlopesOfX(f.coordinates.scales, f.lambda, f.gLambda)
+		f.coordinates.slopes = newSlopesOfX(told(site), f.coordinates.scales, f.lambda, f.gLambda)
 	}
 	return f
 }

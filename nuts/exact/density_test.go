@@ -138,7 +138,7 @@ func withRows(obs *model.Observation, prior *model.Prior) []*density {
 		if c.slopes != nil {
 			c.slopes = nil
 		} else {
-			c.slopes = newSlopesOfX(c.scales, other.lambda, other.gLambda)
+			c.slopes = newSlopesOfX(min(1, c.p-1), c.scales, other.lambda, other.gLambda)
 		}
 	}
 	return []*density{f, other}

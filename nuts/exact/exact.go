@@ -76,6 +76,22 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
+	order := toldFirst(joint)
+	if order == nil {
+		return sample(ctx, joint, joint.Names(), plan)
+	}
+	ordered, err := m.read(p.InOrder(order))
+	if err != nil {
+		return nil, err
+	}
+	draws, err := sample(ctx, ordered, model.Names(joint.Layout().InOrder(order)), plan)
+	if draws != nil {
+		draws = draws.InOrder(joint.Names())
+	}
+	return draws, err
+}
+
+func sample(ctx context.Context, joint *model.Joint, names []string, plan mcmc.Plan) (*posterior.Draws, error) {
 	start := func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		site, linked := joint.Sites[0], joint.Family != model.Normal
 		switch byLevel := leveled(joint); {
@@ -93,7 +109,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 			return nil, err
 		}
 	}
-	return nuts.Run(ctx, joint.Names(), start, nuts.Options{}, plan)
+	return nuts.Run(ctx, names, start, nuts.Options{}, plan)
 }
 
 // manyColumns are so many that a run may take minutes; for manyLeapfrogs see nuts.Expect: 61 columns that noise hides took 19.

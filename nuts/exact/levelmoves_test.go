@@ -19,7 +19,7 @@ func TestFewRowsMix(t *testing.T) {
 	s := model.Shape{P: 3, Intercept: true}
 	c := leveledRows{s, 3, 30, release.Laplace, 6, modeltest.TamePrior(s), false, 0, 150}
 	const draws = 600
-	sets, worth := testsize.Of(1, 4), 0.0
+	sets, worth := testsize.Of(2, 4), 0.0
 	for set := range sets {
 		rng := rand.New(rand.NewPCG(uint64(set), 61))
 		_, obs := c.draw(rng)

@@ -23,6 +23,7 @@ type byLevel struct {
 	products, gProducts []float64
 	ell                 float64
 	root, logScale      float64 // √2n, log B of y
+	rest                restOfY
 }
 
 func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
@@ -45,13 +46,14 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 		square -= y * y / (n * max(f.toldCount(l), 1))
 	}
 	r := f.columns.r[q]
-	above, _ := softplus(square / r)
+	var variance float64
+	f.rest, variance = newRestOfY(f.columns, square, !prior.Unscaled)
 	slopes := vec(q)
 	for j := range slopes {
 		b := f.units.b[j] / f.units.b[q]
 		slopes[j] = b * b / f.response.precision[(k+j)*(m-1)+k+j]
 	}
-	f.y = newYRow(q, slopes, !prior.Unscaled, n, r*(1+above), r)
+	f.y = newYRow(q, slopes, !prior.Unscaled, n, variance, r)
 	return f
 }
 
@@ -99,17 +101,19 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	if f.logJ, ok = f.takeRows(x); !ok {
 		return false
 	}
-	v, ok := c.takeRow(w.d[q*d:q*d+d], f.yRow(x))
-	if !ok {
-		return false
-	}
-	f.logJ += v
+	f.rest.begin(f.yRow(x)[q])
+	f.most = f.rest.most
 	f.takeSums(x)
-	if v, ok = f.prepareY(); !ok {
+	v, ok := f.prepareY()
+	if !ok {
 		return false
 	}
 	f.logJ += v + 0.5*c.product.value()
 	f.y.set(w.d[q*d:q*d+q], f.yRow(x)[:q])
+	if v, ok = f.rest.take(w.d, f.yRow(x)[q]); !ok {
+		return false
+	}
+	f.logJ += v
 	f.ell = 0.5*c.logSquare[q] + x[f.end()]/f.root + f.logScale
 	w.spread()
 	f.prior.see(w, f.sums, f.law.roots)
@@ -117,7 +121,7 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	return math.Abs(f.ell) < -leastLog
 }
 
-// prepareY prepares y's row at F, D_x and D_yy.
+// prepareY prepares y's row at F and D_x.
 func (f *byLevel) prepareY() (logJ float64, ok bool) {
 	q, d := f.q, f.q+1
 	for j, v := range f.toldY {
@@ -127,7 +131,7 @@ func (f *byLevel) prepareY() (logJ float64, ok bool) {
 		row := f.sums[l*d : (l+1)*d]
 		addScaled(f.products, -row[q]/f.n, row[:q])
 	}
-	return f.y.prepare(f.within.d, d, f.products, f.columns.square[q])
+	return f.y.prepare(f.within.d, d, f.products, f.rest.most)
 }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
@@ -174,27 +178,33 @@ func (f *byLevel) slope(grad, x []float64) {
 	f.gD[q*d+q] += byEll / w.d[q*d+q]
 	clear(f.gProducts)
 	row, to := f.yRow(x), f.yRow(grad)
-	f.gD[q*d+q] += 2 * w.d[q*d+q] * f.y.pull(to[:q], f.gD, f.gProducts, f.gD[q*d:q*d+q], w.d, d, row[:q], f.products)
+	to[q] = f.rest.pull(f.gD, w.d)
+	f.byMost = f.y.pull(to[:q], f.gD, f.gProducts, f.gD[q*d:q*d+q], w.d, d, row[:q], f.products)
 	for l := range f.levels {
 		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
 		g[q] -= dot(f.gProducts, row) / f.n
 		addScaled(g[:q], -row[q]/f.n, f.gProducts)
 	}
 	f.pullSums(grad, x)
-	f.columns.pullRow(to, w, f.gD, row)
+	to[q] += f.byMost * f.rest.slopeOf
 	f.pullRows(grad, x)
 }
 
 // resum is that of levelSums, and writes the coordinates of y's row.
 func (f *byLevel) resum(x, counts, sums, w []float64) bool {
 	q, d := f.q, f.q+1
-	if !f.levelSums.resum(x, counts, sums, w) {
+	if !f.takeScatter(counts, w) {
 		return false
 	}
+	f.placeRows(x)
+	y := f.yRow(x)
+	y[q] = f.rest.place(f.within.d)
+	f.most = f.rest.most
+	f.placeSums(x, sums)
 	row := slices.Clone(f.within.d[q*d : q*d+q])
 	if _, ok := f.prepareY(); !ok {
 		return false
 	}
-	f.y.coordinates(f.yRow(x)[:q], row)
+	f.y.coordinates(y[:q], row)
 	return true
 }

@@ -54,6 +54,7 @@ type levelSums struct {
 	own, byOwn    []float64 // sums within levels and products of v′, and that in them
 	centre, fixed []float64 // m and A, a row of d a level
 	rate          []float64 // B
+	most, byMost  float64   // restOfY's, where y has columns of F
 
 	lambda, gLambda []float64
 	gSums, gD, e    []float64
@@ -209,17 +210,25 @@ func (f *levelSums) wide(l, j int) (v, precision, centre float64) {
 	d := f.q + 1
 	at, root, noise, a := l*d+j, f.law.roots[l], f.sumVariance, f.units.a[j*d:]
 	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*d:])
-	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.columns.square[j]
+	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.spread(j)
 	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
+}
+
+// spread is D_jj², or of y what it is where D_y is 0.
+func (f *levelSums) spread(j int) float64 {
+	if j == f.q {
+		return f.most
+	}
+	return f.columns.square[j]
 }
 
 // takeRows takes D_x of x, and begins the product. It reports false where a column has no spread left in floating
 // point.
 func (f *levelSums) takeRows(x []float64) (logJ float64, ok bool) {
-	d, at := f.q+1, f.rowsAt()
+	at := f.rowsAt()
 	f.columns.product = logProduct{rest: 1}
 	for i := range f.q {
-		v, ok := f.columns.takeRow(f.within.d[i*d:i*d+i+1], x[at:at+i+1])
+		v, ok := f.columns.takeRow(f.within.d, i, x[at:at+i+1])
 		if !ok {
 			return 0, false
 		}
@@ -317,7 +326,11 @@ func (f *levelSums) pullSums(grad, x []float64) {
 			addScaled(g[:j], -g[j]*root*root*a[j]/(f.sumVariance*precision), a[:j])
 			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
 			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
-			f.gD[j*d+j] += 2 * byV * (1 + root*root*f.rate[at]) * f.within.d[j*d+j]
+			if bySquare := byV * (1 + root*root*f.rate[at]); j < f.q {
+				f.gD[j*d+j] += 2 * bySquare * f.within.d[j*d+j]
+			} else {
+				f.byMost += bySquare
+			}
 		}
 	}
 }
@@ -386,6 +399,16 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 // resum takes counts, and F and D that sums and W give, and writes the coordinates of F and of rows of D. It reports
 // false where rounding forbids.
 func (f *levelSums) resum(x, counts, sums, w []float64) bool {
+	if !f.takeScatter(counts, w) {
+		return false
+	}
+	f.placeRows(x)
+	f.placeSums(x, sums)
+	return true
+}
+
+// takeScatter takes counts, and D of W.
+func (f *levelSums) takeScatter(counts, w []float64) (ok bool) {
 	d, to := f.q+1, f.within.d
 	f.take(counts)
 	for i := range d {
@@ -393,10 +416,12 @@ func (f *levelSums) resum(x, counts, sums, w []float64) bool {
 			to[i*d+j] = w[i*d+j] / f.n
 		}
 	}
-	if !dense.Cholesky(to, d) {
-		return false
-	}
-	f.placeRows(x)
+	return dense.Cholesky(to, d)
+}
+
+// placeSums takes F of sums, and writes its coordinates.
+func (f *levelSums) placeSums(x, sums []float64) {
+	d := f.q + 1
 	for l, root := range f.law.roots {
 		own := f.sums[l*d : (l+1)*d]
 		for j := range own {
@@ -407,10 +432,9 @@ func (f *levelSums) resum(x, counts, sums, w []float64) bool {
 			}
 		}
 	}
-	return true
 }
 
-// placeRows writes the coordinates of D_x, and of D_yy where it has one.
+// placeRows writes the coordinates of D_x.
 func (f *levelSums) placeRows(x []float64) {
 	rows := f.columns.rows
 	placed := make([]float64, f.columns.end())
@@ -418,7 +442,4 @@ func (f *levelSums) placeRows(x []float64) {
 	c.origin, c.linear, c.fixed, c.per = make([]float64, rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), make([]float64, rows)
 	c.place(placed, f.within)
 	copy(x[f.rowsAt():f.othersAt()], placed[rows:])
-	if rows > f.q {
-		x[f.othersAt()+f.q] = placed[len(placed)-1]
-	}
 }

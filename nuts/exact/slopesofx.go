@@ -10,21 +10,26 @@ import "math"
 //
 // so that c_ij are standard normal in
 //
-//	D_i = √(V_i/(1 + |w|²)) (w, 1),   w = Σ_{j<i} c_ij √(a_j/ψ_j) D_j,   V_i = Σ_{j≤i} D_ij²,
+//	D_i = √(V_ik/(1 + |w|²)) (w, 1),   w = Σ_j c_ij √(a_j/ψ_j) D_j,   V_ik = Σ_j D_ij²,   j = k … i,
 //
 // but for a factor (1 + |w|²)^{−½}: what is held is V_i, of which z tells something, and D_ii of a half-t law is
 // about flat. Partial correlations are nothing like normal: each correlation is uniform, and the prior of all
-// together leans on the edge of the positive definite matrices. a_j follows D_jj, and rows behind it follow a_j:
+// together leans on the edge of the positive definite matrices. With the first k columns, whose spread z tells,
+// correlations are kept: of these z tells Σv_iv_j, and a slope of a hidden V_i would bend with that. a_j follows
+// D_jj, and rows behind it follow a_j:
 //
 //	λ_j = ζ_j + log(1/A² + ½ψ_j/D_jj²),   λ = log a;
 //
-// a scale of several columns follows the first. With p rows, log|∂D/∂(u, c)| is
+// a scale of several columns follows the first. Of rows i = k … p−1, log|∂D/∂(u, c)| is
 //
-//	Σ_i log V_i′(u_i) − log V_i + p log D_ii + ½(p−1−i) log(a_i/ψ_i).
+//	log V_i′(u_i) − log V_ik + (i+1−k) log D_ii + Σ_{k≤j<i} log(D_jj √(a_j/ψ_j))
+//
+// beside what the correlations have.
 type slopesOfX struct {
 	scales          *freeScales
 	of              []int  // of each column the place of its λ; −1 of none
 	first           []bool // whether a_j follows it
+	told            int    // k
 	psi             []float64
 	lambda, gLambda []float64 // the density's
 
@@ -34,10 +39,10 @@ type slopesOfX struct {
 	gW    []float64
 }
 
-func newSlopesOfX(scales *freeScales, lambda, gLambda []float64) *slopesOfX {
+func newSlopesOfX(told int, scales *freeScales, lambda, gLambda []float64) *slopesOfX {
 	p := scales.p
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &slopesOfX{scales: scales, of: make([]int, p), first: make([]bool, p), psi: scales.psi, lambda: lambda, gLambda: gLambda,
+	s := &slopesOfX{told: told, scales: scales, of: make([]int, p), first: make([]bool, p), psi: scales.psi, lambda: lambda, gLambda: gLambda,
 		root: vec(p), w: vec(p * p), ratio: vec(p), gW: vec(p)}
 	for j := range s.of {
 		s.of[j] = -1
@@ -59,8 +64,8 @@ func (s *slopesOfX) begin(zeta []float64) {
 	}
 }
 
-// follow takes a_i, given D_ii² and row i of D.
-func (s *slopesOfX) follow(i int, square float64, zeta []float64) {
+// follow takes a_i, given D_ii², and returns the part of log J that rows behind have of it.
+func (s *slopesOfX) follow(i int, square float64, zeta []float64) (logJ float64) {
 	s.root[i] = 1 / math.Sqrt(s.psi[i])
 	if at := s.of[i]; at >= 0 {
 		if s.first[i] {
@@ -68,82 +73,84 @@ func (s *slopesOfX) follow(i int, square float64, zeta []float64) {
 		}
 		s.root[i] *= math.Exp(0.5 * s.lambda[at])
 	}
+	return s.behind(i) * math.Log(s.root[i]*math.Sqrt(square))
+}
+
+// behind is how many rows have a slope on column i.
+func (s *slopesOfX) behind(i int) float64 {
+	if i < s.told {
+		return 0
+	}
+	return float64(len(s.root) - 1 - i)
 }
 
 // regressed tells whether row i has slopes in place of correlations.
-func (c *columns) regressed(i int) bool { return c.slopes != nil && i < c.p }
+func (c *columns) regressed(i int) bool { return c.slopes != nil && i >= c.slopes.told }
 
-// takeSlopes is takeRow by slopes, and takes a_i.
-func (c *columns) takeSlopes(d []float64, i int, x, zeta []float64) (logJ float64, ok bool) {
-	s, m, p := c.slopes, c.m, c.p
-	spread, slope, logSlope, bend := spreadOf(x[i])
-	if !(logSlope > leastLog) {
-		return 0, false
-	}
-	w, row := s.w[i*p:i*p+i], d[i*m:i*m+i+1]
+// takeSlopes takes row i from column k on, of the square left, by slopes x.
+func (c *columns) takeSlopes(d []float64, i int, left float64, x []float64) (logJ float64, ok bool) {
+	s, m, p, k := c.slopes, c.m, c.p, c.slopes.told
+	w, row := s.w[i*p+k:i*p+i], d[i*m+k:i*m+i+1]
 	clear(w)
-	for j, v := range x[:i] {
-		addScaled(w[:j+1], v*s.root[j], d[j*m:])
+	for j, v := range x {
+		addScaled(w[:j+1], v*s.root[k+j], d[(k+j)*m+k:])
 	}
-	total := c.r[i] * spread
 	s.ratio[i] = 1 + dot(w, w)
-	c.slope[i], c.bend[i], c.left[i*m], c.square[i] = slope, bend, total, total/s.ratio[i]
-	row[i], c.logSquare[i] = math.Sqrt(c.square[i]), math.Log(c.square[i])
-	if !(c.logSquare[i] > leastLog) {
-		return 0, false
+	c.left[i*m+k], c.square[i] = left, left/s.ratio[i]
+	root := math.Sqrt(c.square[i])
+	for j, v := range w {
+		row[j] = root * v
 	}
-	for k, v := range w {
-		row[k] = row[i] * v
-	}
-	s.follow(i, c.square[i], zeta)
-	return logSlope + 0.5*float64(p)*c.logSquare[i] - math.Log(total) + float64(p-1-i)*math.Log(s.root[i]), true
+	row[i-k], c.logSquare[i] = root, math.Log(c.square[i])
+	return 0.5*float64(i+1-k)*c.logSquare[i] - math.Log(left), c.logSquare[i] > leastLog
 }
 
-// pullSlopes is pull of takeSlopes, where all rows behind are pulled.
-func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) {
-	s, m := c.slopes, c.m
-	s.pullFollow(gD, d, m, i)
-	w, f, g := s.w[i*c.p:i*c.p+i], d[i*m+i], gD[i*m:i*m+i+1]
-	byF := dot(g[:i], w) + g[i] + float64(c.p)/f // D_i is f(w, 1)
-	gW := s.gW[:i]
-	for k, v := range w {
-		gW[k] = f * (g[k] - byF*v/s.ratio[i])
+// pullSlopes is pull of takeSlopes, and returns the gradient in the square left.
+func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) (byLeft float64) {
+	s, m, k := c.slopes, c.m, c.slopes.told
+	w, f, g := s.w[i*c.p+k:i*c.p+i], d[i*m+i], gD[i*m+k:i*m+i+1]
+	byF := dot(g[:i-k], w) + g[i-k] + float64(i+1-k)/f // D_i is f(w, 1)
+	gW := s.gW[:i-k]
+	for j, v := range w {
+		gW[j] = f * (g[j] - byF*v/s.ratio[i])
 	}
-	for j, v := range x[:i] {
-		grad[j] = s.root[j] * dot(gW[:j+1], d[j*m:])
-		addScaled(gD[j*m:j*m+j+1], v*s.root[j], gW)
-		if at := s.of[j]; at >= 0 {
+	for j, v := range x {
+		at := (k + j) * m
+		grad[j] = s.root[k+j] * dot(gW[:j+1], d[at+k:])
+		addScaled(gD[at+k:at+k+j+1], v*s.root[k+j], gW)
+		if at := s.of[k+j]; at >= 0 {
 			s.gLambda[at] += 0.5 * grad[j] * v
 		}
 	}
-	grad[i] = (0.5*byF*f-1)/c.left[i*m]*c.r[i]*c.slope[i] + c.bend[i]
+	return (0.5*byF*f - 1) / c.left[i*m+k]
 }
 
-// pullFollow adds to the gradient in D_ii that by a_i.
+// pullFollow adds to the gradient in D_ii that by a_i and by what follow returns, where all rows behind are pulled.
 func (s *slopesOfX) pullFollow(gD, d []float64, m, i int) {
+	v, behind := d[i*m+i], s.behind(i)
+	gD[i*m+i] += behind / v
 	at := s.of[i]
 	if at < 0 {
 		return
 	}
-	s.gLambda[at] += 0.5 * float64(len(s.root)-1-i)
+	s.gLambda[at] += 0.5 * behind
 	if s.first[i] {
-		v, psi := d[i*m+i], s.psi[i]
+		psi := s.psi[i]
 		gD[i*m+i] -= s.gLambda[at] * psi / (v * (s.scales.rate[at]*v*v + 0.5*psi))
 	}
 }
 
-// placeSlopes writes the coordinates of row i, and takes a_i.
-func (c *columns) placeSlopes(x, d []float64, i int, zeta []float64) {
-	s, m, row := c.slopes, c.m, d[i*c.m:i*c.m+i+1]
-	w := s.gW[:i]
-	for k := range w {
-		w[k] = row[k] / row[i]
+// placeSlopes writes the slopes of row i.
+func (c *columns) placeSlopes(x, d []float64, i int) {
+	s, m, k := c.slopes, c.m, c.slopes.told
+	row, w := d[i*m:i*m+i+1], s.gW[:i-k]
+	for j := range w {
+		w[j] = row[k+j] / row[i]
 	}
-	for j := i - 1; j >= 0; j-- {
-		v := w[j] / d[j*m+j]
-		x[j] = v / s.root[j]
-		addScaled(w[:j+1], -v, d[j*m:])
+	for j := i - k - 1; j >= 0; j-- {
+		at := (k + j) * m
+		v := w[j] / d[at+k+j]
+		x[j] = v / s.root[k+j]
+		addScaled(w[:j+1], -v, d[at+k:])
 	}
-	x[i] = spreadInverse(dot(row, row) / c.r[i])
-	s.follow(i, c.square[i], zeta)
 }

@@ -1,0 +1,79 @@
+package exact
+
+import "math"
+
+// restOfY is the coordinate u of D_yy, what y has beside its slopes on x, given all else. z tells V = |D_y|² + D_yy²,
+// and where noise hides columns it tells neither part: with V̂ the V that z tells and r the sd of the noise of a mean square,
+//
+//	D_yy² = r spreadOf(u + softplus((V̂ − |D_y|²)/r)),
+//
+// so that V is V̂ + ru where there is room, and D_yy is as that of a hidden column where there is none. u of D_yy² alone would
+// follow a parabola in D_y, thin as r, over all that slopes of hidden columns may explain. A prior that scales θ by σ
+// explains no more than D_yy² tells: there softplus is left out.
+//
+// The priors of v̄_y and D_y, which are made first, hang on D_yy²: on what it is where D_y is 0.
+type restOfY struct {
+	*columns
+	told    float64 // V̂
+	atZero  float64 // softplus(V̂/r)
+	most    float64 // D_yy² where D_y is 0
+	slopeOf float64 // of most in u
+	share   float64 // slope of softplus
+}
+
+// newRestOfY makes that of V̂, and returns what V is about, at least r.
+func newRestOfY(c *columns, told float64, scaled bool) (f restOfY, variance float64) {
+	r := c.r[c.p]
+	above, _ := softplus(told / r)
+	variance = r * (1 + above)
+	if scaled { // V less what the p noisy products with x say of it
+		c.r[c.p] = min(variance, r*max(1, float64(c.p)))
+		told, above = math.Inf(-1), 0
+	}
+	return restOfY{columns: c, told: told, atZero: above}, variance
+}
+
+// begin takes what D_yy² is where D_y is 0.
+func (f *restOfY) begin(u float64) {
+	spread, slope, _, _ := spreadOf(u + f.atZero)
+	f.most, f.slopeOf = f.r[f.p]*spread, f.r[f.p]*slope
+}
+
+// take takes D_yy of u and D_y, and returns log|∂D_yy/∂u|. It reports false where no spread is left in floating point.
+func (f *restOfY) take(d []float64, u float64) (logJ float64, ok bool) {
+	i, at := f.p, f.p*(f.m+1)
+	spread, slope, logSlope, bend := spreadOf(u + f.above(d))
+	if !(logSlope > leastLog) {
+		return 0, false
+	}
+	f.slope[i], f.bend[i] = slope, bend
+	f.square[i] = f.r[i] * spread
+	d[at], f.logSquare[i] = math.Sqrt(f.square[i]), math.Log(f.square[i])
+	return logSlope - 0.5*f.logSquare[i], f.logSquare[i] > leastLog
+}
+
+func (f *restOfY) above(d []float64) (u float64) {
+	row := f.row(d)
+	u, f.share = softplus((f.told - dot(row, row)) / f.r[f.p])
+	return u
+}
+
+// row is D_y.
+func (f *restOfY) row(d []float64) []float64 { return d[f.p*f.m : f.p*f.m+f.p] }
+
+// pull returns the gradient in u but through most, of a density and log J, and adds that in D_y, where take was last.
+func (f *restOfY) pull(gD, d []float64) (byU float64) {
+	i, at := f.p, f.p*(f.m+1)
+	byU = 0.5*(gD[at]/d[at]-1/f.square[i])*f.r[i]*f.slope[i] + f.bend[i]
+	addScaled(f.row(gD), -2*byU*f.share/f.r[i], f.row(d))
+	return byU
+}
+
+// place returns u of D, and begins.
+func (f *restOfY) place(d []float64) (u float64) {
+	v := d[f.p*(f.m+1)]
+	f.square[f.p] = v * v
+	u = spreadInverse(v*v/f.r[f.p]) - f.above(d)
+	f.begin(u)
+	return u
+}
