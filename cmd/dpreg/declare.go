@@ -322,6 +322,8 @@ func elsewhere(cmd *cobra.Command, name string) string {
 		return "; fit writes its release to --release FILE"
 	case cmd.Name() == "release" && name == "release":
 		return "; release writes to -o FILE"
+	case cmd.Name() == "plan" && (name == "bounds" || name == "levels"):
+		return "; plan has columns with their bounds and levels from a file, --schema FILE (dpreg schema writes a template)"
 	case cmd.Name() == "infer":
 		return "; infer reads a release, whose privacy and bounds stand"
 	case cmd.Name() == "release" && slices.Contains(strings.Fields(samplerFlags), name):

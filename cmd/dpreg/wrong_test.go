@@ -194,6 +194,7 @@ var wrongOutputs = []wrong{
 var wrongFlags = []wrong{
 	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg "},
 	{name: "bounds of infer", args: "infer good.json --bounds x=1:2", code: misused, says: "--bounds belongs to"},
+	{name: "bounds of plan", args: "plan --bounds x=1:2 --eps 1", code: misused, says: "--schema FILE"},
 	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg "},
 	{name: "o of fit", args: "fit pums.csv --eps 1 -o r.json", code: misused, says: "--release"},
 	{name: "release of release", args: "release pums.csv --eps 1 --release r.json", code: misused, says: "-o FILE"},
