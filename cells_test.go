@@ -158,6 +158,7 @@ func TestCellsAreChecked(t *testing.T) {
 
 // TestCellsTellRows: of noise so small that n is one number there is nothing to converge.
 func TestCellsTellRows(t *testing.T) {
+	testsize.Full(t, "TestCellsAreMaximumLikelihood converges")
 	r := applicants(t, release.Privacy{Epsilon: 1e4, Neighbours: release.AddRemove}, "admitted ~ Gender")
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Seed: 1}})
 	must.Do(t, err)

@@ -68,6 +68,7 @@ func publishRows(t *testing.T, n int, scale float64, seed uint64, hospitals ...h
 // probability 0.02 at most (Meng 1994); in the others hardly one of 3200 replicates is
 // as far as the release.
 func TestCheckJointlyFinds(t *testing.T) {
+	testsize.Full(t, "TestCheckFinds has one release")
 	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}
 	const x, all = 0, 5 // blocks
 	alike, other, steep := hospital{slope: 0.3}, hospital{mean: 0.5, slope: 0.3}, hospital{slope: 0.8}

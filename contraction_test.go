@@ -79,6 +79,7 @@ func contractions(f *Fit, u Units) map[string]float64 {
 // interquartile range of N draws has a standard error of at most 2.8/√N of itself, that of T_jj
 // here; of two, with N = 40,000 and 10,000, and doubled by the square, 0.063.
 func TestContraction(t *testing.T) {
+	testsize.Full(t, "TestContractionOfNormal has a law that is known")
 	shape := model.Shape{P: 2, Intercept: true}
 	for name, c := range map[string]struct {
 		prior   *model.Prior

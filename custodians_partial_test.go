@@ -24,6 +24,7 @@ func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options
 // TestPartialMethodsAgree: two engines have one posterior of partially pooled releases.
 // Each of the 56 bounds has a false-alarm rate of 4e-8. TestMethodsAgreeOnSeveral of package exact has more draws.
 func TestPartialMethodsAgree(t *testing.T) {
+	testsize.Full(t, "TestJointlyPartial infers, and TestMethodsAgreeOnSeveral of package exact has the engines")
 	custodians := open(t, "pums", "income ~ educ", nil).parts(t, []int{40, 25, 60}, 2)
 	for _, covariates := range []string{dpreg.SeparateCovariates, dpreg.SharedCovariates}[:testsize.Of(1, 2)] {
 		o := dpreg.Options{Method: "mcmc-exact", Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}}

@@ -61,6 +61,7 @@ func areaPlan() mcmc.Plan {
 // near to the truth as to what each says alone. A slope is off by 5 sds of its posterior with
 // probability 6e-7; where all had one σ, that of the last was off by ten of each one's own.
 func TestAreasHaveTheirOwnSigma(t *testing.T) {
+	testsize.Full(t, "TestAgesHaveTheirOwnSigma has two releases")
 	custodians := publishAreas(t, unequalAreas, 3, 103)
 	type moments struct{ mean, sd float64 }
 	alone := make(map[int]moments)
@@ -169,6 +170,7 @@ func TestAreasCoverage(t *testing.T) {
 // TestContradictions: the releases that complete pooling does not fit are named, and none of
 // custodians of one law.
 func TestContradictions(t *testing.T) {
+	testsize.Full(t, "package agree has the test")
 	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(150, 250), Draws: testsize.Of(100, 250), Seed: 1}
 	contradicting := func(custodians []dpreg.Custodian, o dpreg.Options) (warnings string) {
 		o.Plan = plan

@@ -59,6 +59,7 @@ func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Opti
 // boxes of their own is that of all rows together, by either engine. Each of the 12 bounds has a
 // false-alarm rate of 1e-7, and slack for the noise.
 func TestJointlyNoiselessIsPooled(t *testing.T) {
+	testsize.Full(t, "TestPartialNoiseless and TestJointlyMethodsAgree have such releases")
 	e := open(t, "pums", "income ~ educ", nil)
 	e.keep(t, 800)
 	custodians := e.parts(t, []int{100, 300, 400}, 0.01)
@@ -104,6 +105,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 // TestJointlyMethodsAgreeOnCounts: with shared covariates and numbers of rows that are noisy,
 // two engines have one posterior. Each of the 20 bounds has a false-alarm rate of 4e-8.
 func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
+	testsize.Full(t, "TestJointlyMethodsAgree has rows that are counted without noise")
 	custodians := open(t, "pums", "income ~ educ", nil).parts(t, []int{60, 25, 150}, 5)
 	for _, c := range custodians {
 		c.Release.Privacy = &release.Privacy{Epsilon: 1.2, Neighbours: release.AddRemove}

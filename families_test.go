@@ -121,6 +121,7 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 // of one beside one of one look at all columns, at an ε so large that there is no noise to speak of. The second looks three times,
 // which clips rows.
 func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
+	testsize.Full(t, "TestFamilyIsGLMWithoutNoise has sums that are not by levels")
 	rows, rng := read01(t, "testdata/pums.csv", "age", "educ", "married"), rand.New(rand.NewPCG(8, 10))
 	publish := func(rows [][]float64, oldest float64, by string, steps int) *release.Release {
 		d := design01(schema.Column{Name: "age", Upper: oldest}, schema.Column{Name: "educ", Lower: 1, Upper: 16})
@@ -200,6 +201,7 @@ func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
 // estimates from the same rows, of which only how the covariates' law is used differs, from draws worth 200
 // at least.
 func TestFamilyOfCustodians(t *testing.T) {
+	testsize.Full(t, "TestJointFamilySBC of package exact has the law")
 	for _, of := range model.Families()[:testsize.Of(1, 3)] {
 		rng := rand.New(rand.NewPCG(5, 9))
 		all := design01(schema.Column{Name: "u", Lower: -6, Upper: 6}, schema.Column{Name: "v", Lower: -6, Upper: 6})
@@ -243,6 +245,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 // TestFamilyCheck checks rows that are of the family, which nothing speaks against, and counts whose variance
 // is twice Poisson's at a mean of 1, of which their sum of squares tells.
 func TestFamilyCheck(t *testing.T) {
+	testsize.Full(t, "TestCheckFinds checks, and TestFamilyIsGLMWithoutNoise has the law")
 	column := schema.Column{Name: "x", Lower: -5, Upper: 5}
 	for _, of := range []model.Family{model.Binomial, "twice", model.Poisson}[:testsize.Of(2, 3)] {
 		d, rng := design01(column), rand.New(rand.NewPCG(2, 9))

@@ -67,6 +67,7 @@ func (e example) withMoments(r *release.Release) *release.Release {
 // some 1/√n = 0.3 %, and the posterior's sd with them. The bound of 2 % on sds and
 // of 0.05 sd on means leaves room for 5.5 Monte Carlo errors.
 func TestFixedMomentsAtLargeN(t *testing.T) {
+	testsize.Full(t, "package gibbs has the kernel")
 	for _, p := range []int{1, 3}[:testsize.Of(1, 2)] {
 		e := uniformRows(t, p, 100_000)
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})

@@ -56,6 +56,7 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 // posterior given the exact statistics, which NonPrivate draws independently.
 // |z| > 5.5 has probability 4e-8 for a normal score, 3e-6 over all comparisons.
 func TestNoiselessIsNonPrivate(t *testing.T) {
+	testsize.Full(t, "TestNonPrivateIsLeastSquares and TestPartialNoiseless have such rows")
 	for name, e := range noiseless(t) {
 		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}}))(t)
 		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}}))(t)

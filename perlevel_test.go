@@ -59,6 +59,7 @@ func slopesByLevel(t *testing.T, n int, pr release.Privacy) (rows [][]float64, r
 // TestPerLevelIsLeastSquares: where noise is little, slopes by level are those of gonum's least squares, with its standard
 // errors, and so are those of fewer columns, of other ones, and of another response.
 func TestPerLevelIsLeastSquares(t *testing.T) {
+	testsize.Full(t, "TestByLevelIsLeastSquaresWithoutNoise has slopes in common")
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove}[:testsize.Of(1, 2)] {
 		rows, r := slopesByLevel(t, 20_000, release.Privacy{Epsilon: 60, Neighbours: nb})
 		for formula, terms := range map[string]func(b, c, x, w, y float64) (response float64, terms []float64){

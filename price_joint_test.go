@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/whatif"
 )
@@ -17,6 +18,7 @@ import (
 // ESS of 1000; five of them, √2 for two sds, and 3 % for nμ_t in place of s. Nothing else
 // of several has a price.
 func TestPriceJointly(t *testing.T) {
+	testsize.Full(t, "TestPriceOfPrivacy has one release")
 	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0, slope: 0.3}, hospital{mean: 0, slope: 0.3})
 	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}
 	for _, o := range []dpreg.Options{{Covariates: dpreg.SharedCovariates}, {}, {Covariates: dpreg.SharedCovariates, Pooling: dpreg.PartialPooling}} {

@@ -58,6 +58,7 @@ func compared(t *testing.T, d *Design, rows *Rows, o Options) (*Study, []*Trial)
 // Methods of each kind, on simulated rows and on a table: results do not depend on how many
 // trials are worked on at once.
 func TestComparisonsAreTheSame(t *testing.T) {
+	testsize.Full(t, "TestRunIsDeterministic has the workers, and TestEveryMethodRuns the methods")
 	d := comparing(NonPrivate, "naive", "gibbs-ss-update", "mcmc-exact", DPVI, DPPVI, AdaSSP)
 	s, trials := compared(t, d, nil, Options{Workers: 1})
 	whole := written(t, s, trials)

@@ -51,6 +51,7 @@ func populationSummary(t *testing.T, d *Design, rows *Rows) *Summary {
 // interval a standard error of 5 % of the posterior's: a hit differs in one trial of a hundred,
 // and in more than 5 of 60 by chance once in 10⁴ studies.
 func TestPopulationWithoutNoise(t *testing.T) {
+	testsize.Full(t, "TestCalibratePopulation of cmd/dpreg runs a study")
 	d, rows := normalPopulation(t, "")
 	s := populationSummary(t, d, rows)
 	c := s.Cells[0]

@@ -77,6 +77,7 @@ func TestByLevelAttacked(t *testing.T) {
 // middle of both. What is said beside the file is alike, n is what noisy counts add up to, and rows without any are
 // rows as well.
 func TestByLevelAttackedAddRemove(t *testing.T) {
+	testsize.Full(t, "TestByLevelAttacked has neighbours of which a row is exchanged")
 	trials := testsize.Of(1500, 4000)
 	var above [2]float64
 	var said [2]string

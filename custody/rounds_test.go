@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
@@ -46,6 +47,7 @@ func clustered(i int) (lines []string) {
 // Looks that are pooled one after another are those of all rows, to the bit, in the frames that their sums
 // have found; all together cost each ledger the whole, charge by charge, and no look comes after the last.
 func TestPoolLooks(t *testing.T) {
+	testsize.Full(t, "TestPoolTotals and TestPoolCharges pool, and TestSteps looks")
 	const looks = 3
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		p := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb}

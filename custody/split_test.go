@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/persons"
@@ -85,6 +86,7 @@ func TestSplitAttacked(t *testing.T) {
 // Where a row comes first, the coins of those behind it are others: what protects is that all dealings are as likely,
 // so that the order of rows has no part in their law. Read off parts without noise, each turns up as often.
 func TestSplitCoins(t *testing.T) {
+	testsize.Full(t, "TestSplitAudited has the coins of parts")
 	const trials = 4000
 	for _, c := range []struct {
 		neighbours release.Neighbours

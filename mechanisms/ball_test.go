@@ -109,6 +109,7 @@ func TestBallFits(t *testing.T) {
 
 // No direction is preferred: the angle of two coordinates is uniform.
 func TestBallDirections(t *testing.T) {
+	testsize.Full(t, "TestBallFits has each coordinate and the norm")
 	x := ballDraws(t, 20000, 42, lattices(1, 2)...)
 	angle := make([]float64, len(x[0]))
 	for i := range angle {
@@ -122,6 +123,7 @@ func TestBallDirections(t *testing.T) {
 // Where the lattice is coarse the law is that of the rounded coordinate, integer by
 // integer.
 func TestBallSmallScales(t *testing.T) {
+	testsize.Full(t, "TestBallFits and TestBallRounding have the law and its rounding")
 	scales := []*big.Rat{big.NewRat(3, 10), big.NewRat(1, 1), big.NewRat(7, 3)}
 	x := ballDraws(t, 40000, 43, scales...)
 	for i, entry := range x {

@@ -74,6 +74,7 @@ func TestGaussianFits(t *testing.T) {
 // P(0) = 1 − 2Φ(−5/3) and P(±1), P(±2), ± 4.6 standard deviations (4e-6 each);
 // |k| = 2 is expected 0.23 times, and 7 times with probability 5e-9.
 func TestGaussianSmallCells(t *testing.T) {
+	testsize.Full(t, "TestGaussianFits has small scales")
 	const n = 400000
 	count := map[int64]float64{}
 	for _, v := range gaussianDraws(t, sigmas["3/10"], n, 22) {
@@ -120,6 +121,7 @@ func TestGaussianKolmogorovSmirnov(t *testing.T) {
 // The tails carry the privacy. Each side by itself, ± 4.7 standard deviations
 // (3e-6 each; 9e-6 for Poisson counts of 32, in short 2.4e-5 for those of 13, and below 1e-4 in all).
 func TestGaussianTails(t *testing.T) {
+	testsize.Full(t, "TestGaussianKolmogorovSmirnov has the law")
 	n := float64(testsize.Of(400_000, 1_000_000))
 	sigma := sigmas["3.7*2^40"]
 	s, _ := sigma.Float64()

@@ -74,6 +74,7 @@ func TestStripTable(t *testing.T) {
 
 // Of the case that each strip has in the rest it gets a share, and nothing from behind the table.
 func TestStripRest(t *testing.T) {
+	testsize.Full(t, "TestStripTable counts what is left, and TestGaussianFits has the law")
 	s := simulatedStream(41).normal
 	for _, i := range []uint64{1, 145, 0, 77, 130}[:testsize.Of(2, 5)] {
 		x := exactPower(int64(i * i))

@@ -158,6 +158,7 @@ func TestWithoutNoise(t *testing.T) {
 // TestFreeScale: of slopes that share a free scale, weights of models are those of the rows, averaged over the scale
 // that they have given the slopes that are 0.
 func TestFreeScale(t *testing.T) {
+	testsize.Full(t, "TestWithoutNoise has slopes of fixed scales")
 	rows, r := made(10, 2, 1e-6)
 	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
@@ -241,6 +242,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 // Noise makes models more alike; the one that all noise hides has each model alike but for the
 // prior's densities, which no rows speak against.
 func TestNoise(t *testing.T) {
+	testsize.Full(t, "TestWithoutNoise compares the same models")
 	_, sharp := made(500, 2, 0.01)
 	_, hidden := made(500, 2, 100)
 	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}

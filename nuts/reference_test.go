@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -141,6 +142,7 @@ func (r *reference) transition(start place, maxDepth int, rng *rand.Rand) (place
 // Two transitions in many thousands may differ, where a product of momenta or a
 // random number lies within rounding of its threshold.
 func TestTransitionIsStans(t *testing.T) {
+	testsize.Full(t, "TestTransitionIsInvariant has the transition")
 	const dim, steps = 4, 4000
 	for _, c := range []struct {
 		target      Target

@@ -63,6 +63,7 @@ func TestAssumeFamily(t *testing.T) {
 // Of a family, too, nothing is lost without noise, and with noise alone the prior is left. Intervals
 // hold a slope that was stated.
 func TestForeseeFamily(t *testing.T) {
+	testsize.Full(t, "TestForeseeTruth has a response of 0 and 1")
 	for _, f := range model.Families()[:testsize.Of(1, 3)] {
 		d := familyDesign(f)
 		made := must.Get(Foresee(t.Context(), Options{Family: f, Design: d, Epsilons: []float64{1e-5, 1e7}, Ns: []int64{2000}, Releases: testsize.Of(2, 4), Truth: []float64{0.02, math.NaN()}, Seed: 3}))(t)

@@ -25,6 +25,7 @@ func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 }
 
 func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
+	testsize.Full(t, "TestRunIsDeterministic of package calibration has the workers")
 	for _, steps := range []int{3, 1}[:testsize.Of(1, 2)] {
 		sameForWorkers(t, steps)
 	}
@@ -132,6 +133,7 @@ func TestForeseeNoise(t *testing.T) {
 // What is found for a width is the least of two digits that gives it, and a forecast of it says
 // so; where sampling alone is wider nothing is found.
 func TestForeseeWidth(t *testing.T) {
+	testsize.Full(t, "TestForeseeUnits foresees widths")
 	d := &schema.Design{Response: schema.Column{Name: "y", Upper: 200}, Covariates: []schema.Column{{Name: "x", Upper: 2}}, Intercept: true}
 	for _, o := range []plan.Options{
 		{Ns: []int64{2000}, Width: 30},

@@ -117,6 +117,7 @@ func wide(p int, moved float64) *release.Release {
 // longer than twice their interval, wherever the naive posterior lies. One that lies
 // beside the axis is told in words.
 func TestPosteriorSetsTheAxis(t *testing.T) {
+	testsize.Full(t, "TestFitPlots draws both posteriors")
 	f := fittedBy(t, wide(3, 0), "naive", 1000)
 	for moved, beside := range map[float64]string{0: "", 150: "naive: ", -150: "← naive: "} {
 		var svg bytes.Buffer
@@ -138,6 +139,7 @@ func TestPosteriorSetsTheAxis(t *testing.T) {
 // Every parameter has its panel, or the picture says which are left out and where they
 // are; sigma is never left out, and no axis has less than two labels.
 func TestFitPlotsOfMany(t *testing.T) {
+	testsize.Full(t, "TestFitPlots has few parameters")
 	for p, said := range map[int]string{4: "", 14: "", 60: "Shown are the first 39 of 62 parameters and sigma; --save writes the draws of all."} {
 		if testing.Short() && p == 14 {
 			continue

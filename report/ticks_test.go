@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"gonum.org/v1/plot"
 )
 
@@ -50,7 +51,7 @@ func TestTicks(t *testing.T) {
 // stands, and where there are more than three they have room.
 func TestTicksOfAnyAxis(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for range testsize.Of(3000, 20_000) {
 		low, length := rng.NormFloat64()*math.Pow(10, 14*rng.Float64()-7), math.Pow(10, 14*rng.Float64()-7)
 		length = max(length, 1e-6*math.Abs(low)) // what twelve digits tell apart
 		tickers := map[plot.Ticker][2]float64{

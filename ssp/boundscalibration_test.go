@@ -99,6 +99,7 @@ func TestAfterBounds(t *testing.T) {
 // since the noise of both bins counts with ratio e^{ε/2}. As in TestAuditWorstPair,
 // the lower limit on ε is the estimate less 4.3 standard errors.
 func TestAuditBounds(t *testing.T) {
+	testsize.Full(t, "TestSensitivityOfMagnitudes has the sensitivity, and TestBoundsCoverage the noise")
 	const epsilon = 1.
 	lower, estimate := auditBounds(t, epsilon, epsilon)
 	if lower > epsilon {

@@ -105,6 +105,7 @@ func TestNeighboursByLevel(t *testing.T) {
 // TestNoiseByLevel: in the coordinates of ψ and of products noise has the norm of its law, level by level, in each half
 // of the share, from the statement alone; of 0.9 times the scale tests say so. Levels have balls of their own.
 func TestNoiseByLevel(t *testing.T) {
+	testsize.Full(t, "TestNoiseOfLooks has looks at rows without levels, and TestPublishLevels levels")
 	const looks, share = 2000, 0.4
 	rng := rand.New(rand.NewPCG(23, 2))
 	f := testFrame(rng, 2, 2)

@@ -128,6 +128,7 @@ func TestChoose(t *testing.T) {
 // the event u > c where the densities' ratio is e^ε has P(first) − e^ε P(second) = δ
 // exactly. Counts of n each give it ± 4.3 standard errors (1e-5).
 func TestAuditGaussian(t *testing.T) {
+	testsize.Full(t, "package mechanisms has the law of the noise, and package audit the attack")
 	const epsilon, delta = 1, 0.05
 	n := testsize.Of(8000, 20_000)
 	stated := must.Get(Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact))(t)

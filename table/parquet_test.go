@@ -305,7 +305,7 @@ func TestParquetJoined(t *testing.T) {
 
 func TestParquetDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	path, tries := filepath.Join(t.TempDir(), "data.parquet"), testsize.Of(100, 500)
+	path, tries := filepath.Join(t.TempDir(), "data.parquet"), testsize.Of(25, 500)
 	for _, name := range elsewhere(t, ParquetFormat) {
 		text := must.Get(os.ReadFile(name))(t)
 		for range tries {

@@ -29,6 +29,7 @@ func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) 
 // The strong release of docs/priors.md stands, the weak one moves; twice the same
 // question has the same answer.
 func TestWhatIf(t *testing.T) {
+	testsize.Full(t, "TestQuestions asks the same")
 	f, strong := weighed(t, "pums-eps1.release.json", dpreg.Options{})
 	if strong.Moved {
 		t.Errorf("a strong release moves: %+v", strong.Variants)

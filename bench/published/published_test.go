@@ -176,6 +176,7 @@ func TestPartition(t *testing.T) {
 // The thesis's figures, by few seeds: without noise the posterior is exact; with it the
 // median divergence is about 2, in medians of 100 runs.
 func TestThesis(t *testing.T) {
+	testsize.Full(t, "TestShortRuns runs each study")
 	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1}
 	for _, c := range []struct {
 		sharing          string
@@ -218,6 +219,7 @@ func TestThesis(t *testing.T) {
 
 // Where noise is unequal, the sum of releases has wider intervals than the releases.
 func TestSummedIsWorthLess(t *testing.T) {
+	testsize.Full(t, "TestShortRuns runs each study")
 	weak := custodian{rows: 1000, epsilon: 0.1}
 	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(2, 5)]}, map[string]float64{}
 	for _, m := range custodianMethods(0) {

@@ -71,6 +71,7 @@ func TestReleased(t *testing.T) {
 
 // Results do not depend on the number of workers.
 func TestWorkers(t *testing.T) {
+	testsize.Full(t, "TestRunIsDeterministic of package calibration has the same workers")
 	a := audits["laplace, add-remove"].audit
 	a.Releases, a.Seed = 3000, 5
 	var results []*Result

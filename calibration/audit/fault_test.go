@@ -219,10 +219,8 @@ func auditPlant(t *testing.T, neighbours release.Neighbours, releases int, sow f
 
 // Every planted fault is found, by each of the bounds and checks named.
 func TestFaultsAreFound(t *testing.T) {
+	testsize.Planted(t)
 	for name, fault := range faults {
-		if testing.Short() && fault.releases == 20000 {
-			continue
-		}
 		r := auditPlant(t, fault.neighbours, fault.releases, fault.sow)
 		failed := names(r)
 		for _, found := range fault.found {

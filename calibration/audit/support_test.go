@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -17,6 +18,7 @@ import (
 // sum from −20 to 20 comes from both. P(|Y| = 21) is 0.0023 at a scale of 5.86 units: in
 // 10000 releases one is missing with a probability below 1e-8.
 func TestSameSupport(t *testing.T) {
+	testsize.Full(t, "TestReleased and TestSoundPlantPasses attack sound releases")
 	const most, releases = 20, 10000
 	a := &Audit{Columns: 2, Privacy: release.Privacy{Epsilon: ssp.MaxEpsilon, Neighbours: release.ReplaceOne}, Noise: release.Laplace}
 	for side, x := range []float64{0, 1. / lattice} {

@@ -87,6 +87,7 @@ func TestAccountJSON(t *testing.T) {
 }
 
 func TestAccountPlot(t *testing.T) {
+	testsize.Full(t, "package report draws it")
 	t.Chdir(t.TempDir())
 	for _, args := range []string{"laplace --scale 3 --count 3 --delta 1e-5 --plot a.svg", "gaussian --sigma 4 --q 0.01 --steps 100 --delta 1e-5 --plot a.svg"}[:testsize.Of(1, 2)] {
 		r := command(strings.Fields("account "+args)...).ends(t, done)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 func TestCheck(t *testing.T) {
@@ -44,6 +45,7 @@ func TestCheck(t *testing.T) {
 
 // Where there are many sums nothing is calibrated unasked.
 func TestCheckOfMany(t *testing.T) {
+	testsize.Full(t, "TestCheck has the command")
 	workspace(t)
 	write(t, "pums.csv", widened(t, "pums.csv", 3))
 	command("release", "pums.csv", "--eps", "1", "--bounds", "a0=0:100,a1=0:100,a2=0:100", "-o", "wide.json").finished(t)

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestCheckSeveral: table, JSON, CSV, plot and page of a check of two releases.
 func TestCheckSeveral(t *testing.T) {
+	testsize.Full(t, "TestCheck has the command, and TestLayouts its files of several")
 	twoHospitals(t)
 	args := append([]string{"check", "north.json", "south.json", "--calibrate", "2"}, quick...)
 	table := command(append(args, "--plot", "c.svg", "--report", "c.html")...).finished(t)

@@ -196,6 +196,7 @@ func TestDropRows(t *testing.T) {
 // TestByLevelEndToEnd: a release by levels says what it has, is answered at no further ε by an order that
 // is the same, is inferred from with its own law, and says what it cannot do.
 func TestByLevelEndToEnd(t *testing.T) {
+	testsize.Full(t, "TestPerLevelEndToEnd has the commands of such a release")
 	workspace(t)
 	for name, text := range people() {
 		write(t, name, text)

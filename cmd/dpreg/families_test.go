@@ -163,6 +163,7 @@ func TestCounts(t *testing.T) {
 // TestFamilyInSteps: of a truth value that responds several looks are taken, by its levels, and the release says of
 // which model it is.
 func TestFamilyInSteps(t *testing.T) {
+	testsize.Full(t, "TestFamily has the commands")
 	workspace(t)
 	schema := strings.Replace(read(t, "pums.schema.json"), `{"name": "married", "type": "integer"`, `{"name": "married", "type": "boolean"`, 1)
 	write(t, "pums.schema.json", schema)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // twoHospitals writes two releases of the example data, whose bounds differ.
@@ -30,6 +32,7 @@ func twoReleases(t *testing.T) {
 // TestInferSeveral: table, JSON, --save and --report of two releases; files of a
 // former run go.
 func TestInferSeveral(t *testing.T) {
+	testsize.Full(t, "TestInferSameRows and TestLayouts infer from several")
 	twoHospitals(t)
 	run := func(args ...string) result {
 		return command(append(append([]string{"infer"}, quick...), args...)...)

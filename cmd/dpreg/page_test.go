@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/signature"
 )
 
@@ -34,6 +35,7 @@ func digest(t *testing.T, path string) string {
 }
 
 func TestReports(t *testing.T) {
+	testsize.Full(t, "TestReportOfFit has a page")
 	workspace(t)
 	command(append([]string{"infer", "good.json", "--what-if", "--seed", "7", "--level", "0.9", "--report", "i.html"}, quick...)...).finished(t).says(t, "report written to i.html")
 	wantPage(t, "i.html", "income ~ educ", "epsilon = 1", "u-90%", "Posterior contraction", "What if", "chains",

@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
 
 // Pictures are there in both formats; of what is not private only for the owner.
 func TestPlots(t *testing.T) {
+	testsize.Full(t, "package report draws all pictures")
 	workspace(t)
 	command(append([]string{"infer", "good.json", "--plots", "p"}, quick...)...).finished(t).says(t, "plots written to p")
 	fit("--method", "non-private", "--i-hold-the-data", "--formula", educ, "--plots", "q").finished(t)

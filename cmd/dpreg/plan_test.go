@@ -18,6 +18,7 @@ func planned(args ...string) result {
 }
 
 func TestPlan(t *testing.T) {
+	testsize.Full(t, "TestPlanGrid has the command")
 	workspace(t)
 	r := planned("--p", "2", "--plot", "p.png").finished(t).says(t, "plot written to p.png")
 	for _, part := range []string{"y ~ x1 + x2, scaled units", "No row was read", "95% width", "Contr.", "Price", "Detected", "mean of 2", "default prior", "± 0.250", "--sd"} {
@@ -40,6 +41,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanOfASchema(t *testing.T) {
+	testsize.Full(t, "TestPlanGrid has the command")
 	workspace(t)
 	r := planned("--schema", "pums.schema.json", "--formula", "income ~ age + educ", "--covariate", "educ", "--slope", "5000", "--sd", "income=50000, educ=3", "--mean", "income=35000", "--r2", "0.2", "--plot", "p.SVG").finished(t)
 	for _, part := range []string{"income ~ age + educ, original units", "the slope of educ", "The slope is 5000", "educ 6.62 ± 3.00", "income 35000 ± 50000", "R2 of 0.2"} {

@@ -109,6 +109,7 @@ func TestPoolWrong(t *testing.T) {
 // Runs that are killed at random leave no shares that were not charged for, and never both the sum of a
 // custodian and the key that could make another.
 func TestPoolKilled(t *testing.T) {
+	testsize.Full(t, "TestKilledReleases kills, and TestPool pools")
 	names := threeCustodians(t, "--colluding", "1")
 	program := must.Get(os.Executable())(t)
 	rng := rand.New(rand.NewPCG(4, 4))

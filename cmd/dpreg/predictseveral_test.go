@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestPredictSeveral: predictions from releases are those from the draws that they
 // give, for a new custodian and for a named one, and stderr says which.
 func TestPredictSeveral(t *testing.T) {
+	testsize.Full(t, "TestPredictFromRelease has the command, and TestPredictJointly of the library the draws")
 	twoHospitals(t)
 	write(t, "new.csv", someRows)
 	given := []string{"north.json", "south.json", "new.csv", "--pooling", "partial", "--chains", "2", "--warmup", "100", "--ess", "1"}

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestAnnounce: mcmc-ind on many rows, or mcmc-exact of many columns, says how long it is to take before it starts; where
 // stderr is no terminal nothing else is shown, and no time left.
 func TestAnnounce(t *testing.T) {
+	testsize.Full(t, "TestExpect of package individual has what is told before a run")
 	workspace(t)
 	write(t, "large.json", strings.Replace(read(t, "good.json"), `"n": 1000`, `"n": 25000`, 1))
 	ctx, cancel := context.WithCancel(context.Background())

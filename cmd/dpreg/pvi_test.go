@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
@@ -47,6 +48,7 @@ func partitioned(files []string, args ...string) result {
 }
 
 func TestPVIRows(t *testing.T) {
+	testsize.Full(t, "TestWrongPVIRows and TestPVIChargesBeforeNoise have the command")
 	files := hospitals(t)
 	command("ledger", "init", "b.db", "--data", "hospitals", "--eps", "60", "--delta", "1e-4").ends(t, done)
 	r := partitioned(files, "--eps", "50", "--model", "linear", "--error-sd", "1", "--formula", "y ~ age", "--format", "csv", "--ledger", "b.db", "--save", "fit").finished(t).says(t, "3 clients, each of which").says(t, "charged to b.db as No 1")

@@ -109,6 +109,7 @@ func (f *federation) joinAll(digest string, names ...string) map[string]result {
 // sent is kept; all print the same result. A second start goes on where all is over, and costs nothing; from an
 // older copy of what a client sent it does not go on.
 func TestPVIOverANetwork(t *testing.T) {
+	testsize.Full(t, "package network has the rounds, and TestWrongPVIOverANetwork the commands")
 	f := newFederation(t, "--eps 50 --model linear --error-sd 1 --formula y~age --format csv")
 	digest, ended := f.start(t, t.Context())
 	first := f.joinAll(digest, "north", "south", "west")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/must"
@@ -50,6 +51,7 @@ func variational(args ...string) result {
 var unpaid = []string{"--non-private", "--i-hold-the-data"}
 
 func TestVI(t *testing.T) {
+	testsize.Full(t, "TestVIModels, TestVILedger and TestVIClipsNothing have the command")
 	votes(t)
 	r := variational("--rate", "0.5", "--eps", "3", "--delta", "1e-4", "--save", "out", "--plot", "trace.svg", "--neighbours", "add-remove").finished(t)
 	for _, text := range []string{"epsilon = 3, delta = 0.0001, add-remove", "vote = yes", "townyes", "stateb", "50 steps", "do not account for the noise"} {

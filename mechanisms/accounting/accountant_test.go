@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // Rényi divergences of any order against a sum over a fine grid, which for such a
@@ -48,6 +49,7 @@ func TestRenyiOfLaws(t *testing.T) {
 
 // Accountants are in order, and ε, δ, σ, T and q of one are each other's inverses.
 func TestInverses(t *testing.T) {
+	testsize.Full(t, "TestCalibrationGoldens has the inverses that other software has")
 	base := Training{Multiplier: 3, Rate: 0.02, Steps: 200}
 	const delta = 1e-5
 	last := 0.

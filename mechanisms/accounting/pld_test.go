@@ -70,10 +70,10 @@ type exact interface {
 // that of what merge makes below, at all ε, in both directions; and not far from it.
 func TestBracketingCurves(t *testing.T) {
 	for _, p := range []exact{
-		sampled{sigma: 1, q: 1}, sampled{sigma: 2, q: 0.1}, sampled{sigma: 0.6, q: 0.01}, sampled{sigma: 0.3, q: 0.5}, sampled{sigma: 20, q: 0.001},
-		sampled{sigma: 1, q: 0.2, replace: true}, sampled{sigma: 3, q: 1, replace: true}, sampled{sigma: 0.5, q: 0.01, replace: true}, sampled{sigma: 0.1776, q: 6.3e-5, replace: true},
-		laplace{1}, laplace{10}, pure{0.5},
-	} {
+		sampled{sigma: 2, q: 0.1}, sampled{sigma: 1, q: 0.2, replace: true}, laplace{1}, pure{0.5},
+		sampled{sigma: 1, q: 1}, sampled{sigma: 0.6, q: 0.01}, sampled{sigma: 0.3, q: 0.5}, sampled{sigma: 20, q: 0.001},
+		sampled{sigma: 3, q: 1, replace: true}, sampled{sigma: 0.5, q: 0.01, replace: true}, sampled{sigma: 0.1776, q: 6.3e-5, replace: true}, laplace{10},
+	}[:testsize.Of(4, 12)] {
 		reach := p.law(resolution{step: math.Inf(1), tail: 1e-12}).reach()
 		for _, steps := range []float64{20, 33.3, 2000} {
 			tail := 1e-12
@@ -191,6 +191,7 @@ func TestCutTails(t *testing.T) {
 
 // One step of each scheme, through the whole machinery, against its exact curve.
 func TestOneStep(t *testing.T) {
+	testsize.Full(t, "TestBracketingCurves has the curves, and TestPoissonGoldens the whole machinery")
 	for _, p := range []exact{sampled{sigma: 1, q: 0.1}, sampled{sigma: 0.8, q: 0.3, replace: true}, laplace{2}} {
 		c := composition{p, 1}
 		mirror := c.direction(!p.symmetric(), MinDelta)

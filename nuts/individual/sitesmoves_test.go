@@ -97,6 +97,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *
 // TestSitesMovesAreInvariant: each of some 1300 scores passes 6 with probability 2e-9. Flips
 // without a test, and Ω moved with coordinates and not coefficients held, are found.
 func TestSitesMovesAreInvariant(t *testing.T) {
+	testsize.Full(t, "TestFlipsAreInvariant has one release")
 	moves := map[string]func(k *nuts.Sampler, rng *rand.Rand){
 		"flips": func(k *nuts.Sampler, rng *rand.Rand) {
 			for range 3 {

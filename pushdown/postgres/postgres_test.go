@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpreg/dpreg/internal/must"
@@ -59,6 +60,7 @@ func sum(t *testing.T, at *url.URL, name string, d *schema.Design, o table.Optio
 // TestPostgres: the server's sums are those of the file, to the bit, and it tells of no cell
 // where it cannot sum. All on one server, which takes seconds to start.
 func TestPostgres(t *testing.T) {
+	testsize.Full(t, "TestStatistics and TestDialectsParse of package pushdown have the query")
 	at := pushdowntest.Postgres(t)
 	t.Run("sums", func(t *testing.T) { testSums(t, at) })
 	t.Run("cells", func(t *testing.T) { testCells(t, at) })

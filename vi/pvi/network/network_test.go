@@ -155,6 +155,7 @@ func (c counted) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
 // A client that ends and is started again goes on: it computes each round once, and its factor and
 // what its rule remembers are as they were.
 func TestClientRestarts(t *testing.T) {
+	testsize.Full(t, "TestServerRestarts goes on from journals, and TestHostileServer has no round computed twice")
 	t.Parallel()
 	s := newScene(t, 2, 6, nil)
 	server := s.listen("127.0.0.1:0", time.Minute)
