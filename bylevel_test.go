@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/custody"
@@ -67,7 +65,7 @@ func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor strin
 }
 
 // TestByLevelOfHalves: releases of two parts of the rows, of one look and of several and of which one lacks a level,
-// tell with little noise what one of all rows does.
+// tell with little noise what one of all rows does; of a model without the factor so does one that is not by levels.
 func TestByLevelOfHalves(t *testing.T) {
 	testsize.Full(t, "TestJointLevelsSBC of nuts/exact has the law of several releases")
 	rows, all := groupedRows(t, 600, 1, replaced(100))
@@ -84,6 +82,17 @@ func TestByLevelOfHalves(t *testing.T) {
 	for i, flat := range parts {
 		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, replaced(100), rng)})
 	}
+	tellAlike(t, all, custodians)
+	custodians[1].Release = publishGrouped(t, &all.Schema, parts[1], "", 1, replaced(100), rng)
+	for _, r := range []**release.Release{&all, &custodians[0].Release, &custodians[1].Release} {
+		*r = must.Get((*r).Select("y ~ x"))(t)
+	}
+	tellAlike(t, all, custodians)
+}
+
+// tellAlike: releases of two custodians tell what one of all rows does.
+func tellAlike(t *testing.T, all *release.Release, custodians []dpreg.Custodian) {
+	t.Helper()
 	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}
 	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
 	must.Do(t, err)
@@ -93,7 +102,7 @@ func TestByLevelOfHalves(t *testing.T) {
 		t.Fatalf("method %s", two.Method)
 	}
 	want := one.Summary(dpreg.Original, 0.95).Parameters
-	for k, p := range two.Summary(dpreg.Original, 0.95).Parameters[:5] { // θ and σ
+	for k, p := range two.Summary(dpreg.Original, 0.95).Parameters[:all.Dim()+1] { // θ and σ
 		w := want[k]
 		if p.Name != w.Name || math.Abs(p.Mean-w.Mean) > 0.25*w.SD || math.Abs(p.SD/w.SD-1) > 0.15 {
 			t.Errorf("%s: %v ± %v, and of all rows %s: %v ± %v", p.Name, p.Mean, p.SD, w.Name, w.Mean, w.SD)
@@ -101,7 +110,8 @@ func TestByLevelOfHalves(t *testing.T) {
 	}
 }
 
-// TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
+// TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares, and so of models without the
+// factor, whose sums are those of all levels.
 func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 	for _, steps := range []int{1, 3}[:testsize.Of(1, 2)] {
 		for _, nb := range []release.Neighbours{release.AddRemove, release.ReplaceOne}[:testsize.Of(1, 2)] {
@@ -112,35 +122,32 @@ func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 
 func isLeastSquares(t *testing.T, steps int, nb release.Neighbours) {
 	t.Helper()
-	rows, r := groupedRows(t, 600, steps, release.Privacy{Epsilon: 1e5, Neighbours: nb})
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
-	must.Do(t, err)
-	if f.Method != "mcmc-exact" {
-		t.Fatalf("method %s", f.Method)
-	}
-	x, y := mat.NewDense(len(rows), 4, nil), mat.NewVecDense(len(rows), nil)
-	for i, row := range rows {
-		x.SetRow(i, append([]float64{1}, row[:3]...))
-		y.SetVec(i, row[3])
-	}
-	var fit mat.VecDense
-	must.Do(t, fit.SolveVec(x, y))
-	var gram, inverse mat.Dense
-	gram.Mul(x.T(), x)
-	must.Do(t, inverse.Inverse(&gram))
-	var left mat.VecDense
-	left.MulVec(x, &fit)
-	left.SubVec(y, &left)
-	sigma2 := mat.Dot(&left, &left) / float64(len(rows)-4)
-	for k, p := range f.Summary(dpreg.Scaled, 0.95).Parameters[:4] {
-		se := math.Sqrt(sigma2 * inverse.At(k, k))
-		if off := (p.Mean - fit.AtVec(k)) / se; math.Abs(off) > 0.2 || math.Abs(p.SD/se-1) > 0.15 {
-			t.Errorf("%d looks, %s, %s: mean %v ± %v, least squares %v ± %v", steps, nb, p.Name, p.Mean, p.SD, fit.AtVec(k), se)
+	rows, all := groupedRows(t, 600, steps, release.Privacy{Epsilon: 1e5, Neighbours: nb})
+	for formula, columns := range map[string][]int{"": {0, 1, 2}, "y ~ x": {2}, "y ~ 1": {}} {
+		r, err := all.Select(formula)
+		must.Do(t, err)
+		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
+		must.Do(t, err)
+		if f.Method != "mcmc-exact" {
+			t.Fatalf("method %s", f.Method)
 		}
-	}
-	for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
-		if strings.Contains(w, "modelled as normal") {
-			t.Error(w)
+		var x, y []float64
+		for _, row := range rows {
+			x, y = append(x, 1), append(y, row[3])
+			for _, j := range columns {
+				x = append(x, row[j])
+			}
+		}
+		theta, se := ordinary(t, x, y)
+		for k, p := range f.Summary(dpreg.Scaled, 0.95).Parameters[:len(theta)] {
+			if off := (p.Mean - theta[k]) / se[k]; math.Abs(off) > 0.2 || math.Abs(p.SD/se[k]-1) > 0.15 {
+				t.Errorf("%d looks, %s, %q, %s: mean %v ± %v, least squares %v ± %v", steps, nb, formula, p.Name, p.Mean, p.SD, theta[k], se[k])
+			}
+		}
+		for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
+			if strings.Contains(w, "modelled as normal") {
+				t.Error(w)
+			}
 		}
 	}
 }

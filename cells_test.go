@@ -102,6 +102,7 @@ func TestCellsMerge(t *testing.T) {
 			of   float64
 		}{
 			"admitted ~ Gender": {[]float64{2691, 1835, 2*1198 - 2691, 2*557 - 1835}, 6},
+			"admitted ~ 1":      {[]float64{4526, 2*1755 - 4526}, 12},
 			"admitted ~ Dept":   {[]float64{933, 585, 918, 792, 584, 714, 2*601 - 933, 2*370 - 585, 2*322 - 918, 2*269 - 792, 2*147 - 584, 2*46 - 714}, 2},
 		} {
 			r, err := all.Select(formula)
@@ -109,7 +110,7 @@ func TestCellsMerge(t *testing.T) {
 			o, err := model.Observe(r)
 			must.Do(t, err)
 			isReadAgain(t, r)
-			for i, v := range want.sums {
+			for i, v := range want.sums[len(o.Told.Sums)-len(o.Told.Counts):] { // of all cells a public n has no count
 				if got := o.Told.Z[i]; math.Abs(got-v) > 0.1 {
 					t.Errorf("%s: sum %d is %v, not %v", formula, i, got, v)
 				}
@@ -124,13 +125,13 @@ func TestCellsMerge(t *testing.T) {
 // isReadAgain: a file has what a model's release has, that draws are saved beside.
 func isReadAgain(t *testing.T, r *release.Release) {
 	t.Helper()
-	var file bytes.Buffer
-	if _, err := r.WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
-	again, err := release.Read(&file)
-	if err != nil || !reflect.DeepEqual(again.Levels, r.Levels) || !reflect.DeepEqual(again.Statistics, r.Statistics) {
-		t.Errorf("%s: %v, %v", r.Schema.Formula(), again, err)
+	var file, second bytes.Buffer
+	must.Get(r.WriteTo(&file))(t)
+	first := file.String()
+	again := must.Get(release.Read(&file))(t)
+	must.Get(again.WriteTo(&second))(t)
+	if second.String() != first || !reflect.DeepEqual(again.Levels.Coding, r.Levels.Coding) {
+		t.Errorf("%s: %v", r.Schema.Formula(), again)
 	}
 }
 

@@ -150,6 +150,23 @@ func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
 	}
 }
 
+// TestFamilyWithoutFactor is that of a release by the levels of a factor that the model lacks, at an ε so large that there is no
+// noise to speak of.
+func TestFamilyWithoutFactor(t *testing.T) {
+	testsize.Full(t, "TestFamilyIsGLMWithoutNoise has a family of one release, and TestByLevelIsLeastSquaresWithoutNoise one without the factor")
+	d := design01(schema.Column{Name: "sex", Upper: 1, Type: "boolean"}, schema.Column{Name: "age", Upper: 100}, schema.Column{Name: "educ", Lower: 1, Upper: 16})
+	var flat []float64
+	for _, row := range read01(t, "testdata/pums.csv", "sex", "age", "educ", "married") {
+		flat = append(flat, 2*row[0]-1, row[1]/50-1, (row[2]-8.5)/7.5, 2*row[3]-1)
+	}
+	r := must.Get(publishGrouped(t, &d, flat, "sex", 1, replaced(300), rand.New(rand.NewPCG(7, 10))).Select("y ~ age + educ"))(t)
+	for k, p := range inferFamily(t, r, dpreg.Options{Family: model.Binomial}).Summary(dpreg.Original, 0.95).Parameters[:3] {
+		if estimate, se := glm[model.Binomial][k][0], glm[model.Binomial][k][1]; !(math.Abs(p.Mean-estimate) < 0.5*se && math.Abs(p.SD/se-1) < 0.12) {
+			t.Errorf("%s is %v ± %v, by glm %v ± %v", p.Label, p.Mean, p.SD, estimate, se)
+		}
+	}
+}
+
 // glmByRace are those of glm(married ~ race + age, …) and of glm(educ ~ race + age, poisson, …), race of the levels 1, 2, 3 and
 // all others together, by R 4.2.2.
 var glmByRace = map[model.Family][5][2]float64{

@@ -68,6 +68,7 @@ func TestPerLevelIsLeastSquares(t *testing.T) {
 				return y, []float64{1, b, c, x, w, b * x, c * x, b * w, c * w}
 			},
 			"w ~ f + x": func(b, c, x, w, y float64) (float64, []float64) { return w, []float64{1, b, c, x} },
+			"y ~ w":     func(b, c, x, w, y float64) (float64, []float64) { return y, []float64{1, w} },
 		} {
 			if formula != "y ~ f * x + w" && (nb == release.AddRemove || testing.Short()) {
 				continue
@@ -114,7 +115,7 @@ func ordinary(t *testing.T, x, y []float64) (theta, se []float64) {
 func TestPerLevelRefused(t *testing.T) {
 	_, r := slopesByLevel(t, 300, replaced(1))
 	for formula, says := range map[string]string{
-		"y ~ x":            "as a whole",
+		"y ~ x + fb":       "as a whole",
 		"y ~ f + f:x":      "no column fa:x",
 		"y ~ f + w + fb:x": "fb:x is no product of a level",
 		"`fb:x` ~ f + w":   "fb:x is no product of a level",
@@ -140,10 +141,14 @@ func TestPerLevelRefused(t *testing.T) {
 	}
 }
 
-var perLevelLong = flag.Int("perlevel.long", 0, "releases of TestPerLevelCoverage")
+var (
+	perLevelLong = flag.Int("perlevel.long", 0, "releases of TestPerLevelCoverage")
+	perLevelEps  = flag.Float64("perlevel.eps", 1, "their ε")
+)
 
-// TestPerLevelCoverage, in its long form, compares on rows of tables, drawn anew with replacement, ε = 1, what products per
-// level tell with what columns do: rms errors, and how many 95 % intervals hold least squares of the table.
+// TestPerLevelCoverage, in its long form, compares on rows of tables, drawn anew with replacement, what products per
+// level tell with what columns do, of models without the factor, too: rms errors, and how many 95 % intervals hold least squares
+// of the table.
 //
 //	go test . -run TestPerLevelCoverage -perlevel.long 40 -v -timeout 2h
 func TestPerLevelCoverage(t *testing.T) {
@@ -151,8 +156,11 @@ func TestPerLevelCoverage(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	for _, c := range []struct{ table, factor, x, y string }{{"pums10000", "married", "educ", "income"}} {
-		for _, by := range []string{" * ", " + "} {
+		for _, by := range []string{" * ", " + ", ""} {
 			formula := c.y + " ~ " + c.factor + by + c.x
+			if by == "" { // sums of all levels
+				formula = c.y + " ~ " + c.x
+			}
 			base, wide := open(t, c.table, c.y+" ~ "+c.factor+" + "+c.x, nil), open(t, c.table, formula, nil)
 			truth, _ := leastSquares(t, wide)
 			for _, kind := range []string{"products per level", "sums by levels", "columns, one look", "columns"} {
@@ -163,11 +171,11 @@ func TestPerLevelCoverage(t *testing.T) {
 				case "products per level":
 					e, o = base, custody.Order{Design: base.design, ByLevel: c.factor, PerLevel: true}
 				case "sums by levels":
-					if o.ByLevel = c.factor; by == " * " {
+					if e, o = base, (custody.Order{Design: base.design, ByLevel: c.factor, Steps: 1}); by == " * " {
 						continue
 					}
 				}
-				o.Privacy, o.NoLedger = replaced(1), true
+				o.Privacy, o.NoLedger = replaced(*perLevelEps), true
 				squares, held := make([]float64, len(truth)), make([]float64, len(truth))
 				for trial := range *perLevelLong {
 					rng := rand.New(rand.NewPCG(uint64(trial), 77))

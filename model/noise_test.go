@@ -70,7 +70,7 @@ func TestSummedLaplace(t *testing.T) {
 		1: func(float64) float64 { return 1 }, 2: func(x float64) float64 { return 1 + x }, 3: func(x float64) float64 { return 3 + 3*x + x*x },
 	} {
 		told := &Told{Kind: release.Laplace, Counts: []float64{0}, Sums: [][]float64{{0}}, Z: []float64{0, 0, 0}, Scale: []float64{b, b, b}}
-		told.summed(float64(k))
+		told.summed(float64(k), false)
 		noise := NewNoise(&Observation{Shape: Shape{}, Kind: told.Kind, Told: told})
 		slope := make([]float64, 3)
 		at := func(part int, x float64) float64 { return noise.Part(slope, []float64{x, x, x}, part) }

@@ -56,6 +56,9 @@ func Observe(r *release.Release) (*Observation, error) {
 		if o.Told = observeLevels(r); o.Told.Kind != kind { // of cells that are merged
 			o.Kind, o.Freedom = o.Told.Kind, laplaceFreedom
 		}
+		for i := 0; o.Told.OfAllRows() && i < len(o.Scale); i++ {
+			o.Scale[i] = math.Sqrt(o.Told.Variance(i) / max(1, o.Freedom))
+		}
 	}
 	if r.Levels.PerLevel() {
 		var err error

@@ -94,12 +94,16 @@ func observeLevels(r *release.Release) *Told {
 	case l.Noise != nil:
 		t.InBalls(times*l.Noise.Freedom, r.Noise.Freedom)
 	case l.Merged > 0 && t.Kind == release.Laplace:
-		t.summed(times)
+		t.summed(times, l.Products != nil)
 	default:
 		t.Apart()
 	}
 	return t
 }
+
+// OfAllRows tells whether Z are canonical statistics: of one level, and of a count that a public n leaves nothing to tell.
+// Samplers of statistics that have noise themselves serve.
+func (t *Told) OfAllRows() bool { return t != nil && t.Dummies == 0 && len(t.Counts) == 0 }
 
 // Apart makes each entry a part.
 func (t *Told) Apart() {
@@ -111,12 +115,13 @@ func (t *Told) Apart() {
 // laplaceFreedom is that of Laplace noise as of a ball: √V times normal noise, V ~ χ² of two degrees.
 const laplaceFreedom = 2
 
-// summed is Apart of Laplace noise of which that on counts and sums is the sum of so many: of V's they are √ΣV times normal.
-func (t *Told) summed(times float64) {
+// summed is Apart of Laplace noise of which that on counts and sums, or on products, too, is the sum of so many: of V's they
+// are √ΣV times normal.
+func (t *Told) summed(times float64, products bool) {
 	t.Kind = release.Ball
 	t.Apart()
 	for i := range t.Parts {
-		if t.Parts[i].Freedom = laplaceFreedom; i < len(t.Counts)+len(t.Sums)*len(t.Sums[0]) {
+		if t.Parts[i].Freedom = laplaceFreedom; products || i < len(t.Counts)+len(t.Sums)*len(t.Sums[0]) {
 			t.Parts[i].Freedom *= times
 		}
 	}

@@ -71,13 +71,15 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 	if err != nil {
 		return nil, refused(err)
 	}
-	if n := len(factors); n > 0 && n < len(cells.Factors()) {
-		merged, err := r.merged(cells, factors, of)
-		if err == nil {
-			merged, err = merged.Select(formula)
+	if n := len(factors); n < len(cells.Factors()) {
+		factor := schema.Named(factors)
+		design, k, err := LevelsFirst(cells.Additive(&r.Schema), factor)
+		if err != nil {
+			return nil, refused(err)
 		}
+		merged, err := r.merged(design.Covariates[:k], factor, of).Select(formula)
 		if err != nil { // which knows of the merged cells alone
-			err = refused(fmt.Errorf("a model of it has an intercept and, each as a whole, one or more of %s among its covariates", schema.Listed(cells.Factors())))
+			err = refused(fmt.Errorf("a model of it has an intercept and, each as a whole, some of %s or none among its covariates", schema.Listed(cells.Factors())))
 		}
 		return merged, err
 	}
@@ -92,14 +94,10 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 	for _, w := range wanted.Columns()[k:] {
 		at = append(at, slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name }))
 	}
-	levels, err := r.pickLevels(&wanted, at)
-	if err != nil {
+	if _, err := r.pickLevels(&wanted, at); err != nil {
 		return nil, refused(err)
 	}
 	out := r.take(&wanted, at)
-	if out.Frame == nil {
-		out.Levels = levels
-	}
 	products := out.products()
 	out.Levels.Coding, out.Schema = coding, *design
 	out.Statistics = StatisticsFromVector(out.Dim(), out.Levels.coded(out.Dim(), float64(r.N), products))
@@ -121,32 +119,6 @@ func (r *Release) takeCoding() {
 			r.Levels.Coding = coding
 		}
 	}
-}
-
-// merged is a release of sums by the cells of some of the factors, of each cell with the number of that of these which it is
-// a part of: rows and sums add up, and their noise does.
-func (r *Release) merged(cells *schema.Cells, factors []string, of []int) (*Release, error) {
-	factor := schema.Named(factors)
-	design, k, err := LevelsFirst(cells.Additive(&r.Schema), factor)
-	if err != nil {
-		return nil, err
-	}
-	design.Covariates = slices.Concat(design.Covariates[:k], r.Schema.Covariates[r.Levels.Dummies():])
-	l, q := *r.Levels, len(r.Levels.Sums[0])
-	l.Factor, l.Coding, l.Counts, l.Sums, l.Merged = factor, nil, make([]float64, k+1), make([][]float64, k+1), max(1, l.Merged)*int64(len(of)/(k+1))
-	for at := range l.Sums {
-		l.Sums[at] = make([]float64, q)
-	}
-	for cell, at := range of {
-		l.Counts[at] += r.Levels.Counts[cell]
-		for j, v := range r.Levels.Sums[cell] {
-			l.Sums[at][j] += v
-		}
-	}
-	out, m := *r, len(design.Covariates)+1
-	out.Schema, out.Levels = *design, &l
-	out.Statistics = StatisticsFromVector(m, l.statistics(m, float64(r.N), r.products()))
-	return &out, nil
 }
 
 // coded are statistics as Levels has them, of products of columns behind those of Coding. Where n is public, counts are

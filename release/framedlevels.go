@@ -122,16 +122,20 @@ func (r *Release) scales() (scales, sd []float64) {
 	}
 	add(of, count, len(l.Counts))
 	add(of, sum, len(l.Sums)*d)
-	times := math.Sqrt(float64(max(1, l.Merged)))
-	for i := range sd {
-		if sd[i] *= times; r.Noise.Kind == Gaussian {
-			scales[i] *= times
-		}
-	}
+	merged := len(sd)
 	for range products {
 		for j := range d {
 			add(r.Noise, r.Noise.Scale, 1)
 			add(r.Noise, cross, d-1-j)
+		}
+	}
+	if l.Products != nil {
+		merged = len(sd)
+	}
+	times := math.Sqrt(float64(max(1, l.Merged)))
+	for i := range merged {
+		if sd[i] *= times; r.Noise.Kind == Gaussian {
+			scales[i] *= times
 		}
 	}
 	return scales, sd

@@ -77,7 +77,7 @@ func TestLevelsInAFrame(t *testing.T) {
 			t.Fatalf("read %+v, %v", again, err)
 		}
 		all := r.ScaledSD()
-		for formula, at := range map[string][]int{"": {0, 1, 2, 3, 4}, "y ~ b + f": {0, 1, 3, 4}, "b ~ f": {0, 1, 3}, "a ~ y + f + b": {0, 1, 4, 3, 2}} {
+		for formula, at := range map[string][]int{"": {0, 1, 2, 3, 4}, "y ~ b + f": {0, 1, 3, 4}, "b ~ f": {0, 1, 3}, "a ~ y + f + b": {0, 1, 4, 3, 2}, "b ~ y": {4, 3}} {
 			model, err := r.Select(formula)
 			if err != nil {
 				t.Fatalf("%s: %v", formula, err)
@@ -86,14 +86,15 @@ func TestLevelsInAFrame(t *testing.T) {
 				t.Errorf("%s: %v", formula, err)
 			}
 			m := len(at)
-			sums, want := make([]float64, Length(m)), make([][]float64, 3)
+			k := model.Levels.Dummies()
+			sums, want := make([]float64, Length(m)), make([][]float64, k+1)
 			for l := range want {
-				want[l] = make([]float64, m-2)
+				want[l] = make([]float64, m-k)
 			}
 			for _, row := range rows {
 				level := 0
 				for j, a := range at {
-					if j < 2 && row[j] == 1 {
+					if j < k && row[j] == 1 {
 						level = j + 1
 					}
 					sums[j] += row[a]
@@ -101,7 +102,7 @@ func TestLevelsInAFrame(t *testing.T) {
 						sums[Index(m, j, k)] += row[a] * row[at[k]]
 					}
 				}
-				for j, a := range at[2:] {
+				for j, a := range at[k:] {
 					want[level][j] += row[a]
 				}
 			}

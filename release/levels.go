@@ -63,8 +63,11 @@ type Combination struct {
 // LevelsFirst returns the design with the columns of a factor first, of several the indicators of their cells, and how
 // many there are. It is
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
-// there is no intercept. Where the factor is the response, the last covariate takes its place.
+// there is no intercept. Where the factor is the response, the last covariate takes its place. No factor has no column.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
+	if factor == "" { // of one level, see merged
+		return d, 0, nil
+	}
 	if cells, err := cellsOf(d, factor); err != nil {
 		return nil, 0, err
 	} else if cells != nil {
@@ -75,7 +78,7 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 	}
 	var own, others []schema.Column
 	for _, c := range d.Covariates {
-		if c.FactorName() == factor && factor != "" {
+		if c.FactorName() == factor {
 			own = append(own, c)
 		} else {
 			others = append(others, c)
@@ -111,8 +114,8 @@ func (r *Release) inFrame() int { return max(1, r.Dim()-r.Levels.Dummies()) }
 
 // LevelCounts is how many counts have noise in the box, of a factor of k dummies.
 func LevelCounts(k int, nb Neighbours) int {
-	if k == 1 && nb == ReplaceOne {
-		return 1
+	if k <= 1 && nb == ReplaceOne {
+		return k
 	}
 	return k + 1
 }
@@ -168,28 +171,43 @@ func NewLevels(factor string, k int, noise *LevelNoise) *Levels {
 	return &Levels{Factor: factor, Sums: make([][]float64, k+1), Noise: noise}
 }
 
-// filled are levels like l of what has noise, in the order of Combinations, of q columns, and products.
+// filled are levels like l of what has noise, in the order of Combinations, or products per level, of q columns; and products.
 func (l *Levels) filled(q int, measured []float64) (out *Levels, products []float64) {
-	counts := len(measured) - len(l.Sums)*q - Length(q) + q
-	out = &Levels{Factor: l.Factor, Counts: slices.Clone(measured[:counts]), Noise: l.Noise, Coding: l.Coding, Merged: l.Merged}
-	rest := measured[counts:]
-	for range l.Sums {
-		out.Sums = append(out.Sums, slices.Clone(rest[:q]))
-		rest = rest[q:]
+	take := func(rows, size int) (all [][]float64) {
+		for range rows {
+			all, measured = append(all, slices.Clone(measured[:size])), measured[size:]
+		}
+		return all
 	}
-	return out, rest
+	like := *l
+	blocks, size := max(1, len(l.Products)), Length(q)-q
+	like.Counts = take(1, len(measured)-len(l.Sums)*q-blocks*size)[0]
+	like.Sums = take(len(l.Sums), q)
+	if products = measured; l.Products != nil {
+		like.Products = take(blocks, size)
+	}
+	return &like, products
 }
 
-// TakeLevels takes what has noise, in the order of Combinations, by levels like these, and all that follows from it:
-// where n is not public, it does, too.
+// TakeLevels takes what has noise, in the order of Combinations, or of products per level where these levels have such, and
+// all that follows from it: where n is not public, it does, too.
 func (r *Release) TakeLevels(like *Levels, measured []float64) {
-	var products []float64
 	m := r.Dim()
-	r.Levels, products = like.filled(m-like.Dummies(), measured)
+	q := m - like.Dummies()
+	if like.PerLevel() {
+		own, _, _ := WithinLevels(&r.Schema, like.Factor, like.Dummies()) // of a schema that was checked
+		q = len(own)
+	}
+	var products []float64
+	r.Levels, products = like.filled(q, measured)
 	if r.Neighbours() == AddRemove {
 		r.N, r.NNoise = r.sumOfCounts()
 	}
-	r.Statistics = StatisticsFromVector(m, r.Levels.statistics(m, float64(r.N), products))
+	if !like.PerLevel() {
+		r.Statistics = StatisticsFromVector(m, r.Levels.statistics(m, float64(r.N), products))
+		return
+	}
+	r.Statistics = StatisticsFromVector(m, r.follow())
 }
 
 // sumOfCounts is n where that is not public, and the scale of noise, of Laplace's law beside a ball, that has its standard
@@ -242,7 +260,7 @@ func (r *Release) Measured() []float64 {
 }
 
 func (r *Release) products() []float64 {
-	if r.Levels.PerLevel() {
+	if r.Levels.Products != nil {
 		return slices.Concat(r.Levels.Products...)
 	}
 	r = r.FactorFirst()
@@ -265,7 +283,7 @@ func LevelSensitivity(m, k int, nb Neighbours) (l1, l2Squared *big.Rat) {
 	if q%2 == 1 {
 		l1.Sub(l1, big.NewRat(1, q+3))
 	}
-	if k == 1 {
+	if k <= 1 {
 		l1.Sub(l1, big.NewRat(1, 1))
 	} else if q%2 == 0 {
 		l2++
@@ -275,10 +293,14 @@ func LevelSensitivity(m, k int, nb Neighbours) (l1, l2Squared *big.Rat) {
 
 // LevelNames are those of the factor by whose levels sums are.
 func (r *Release) LevelNames() []string {
-	if names := levelsOf(&r.Schema, r.Levels.Factor); names != nil {
-		return names
+	names := levelsOf(&r.Schema, r.Levels.Factor)
+	switch {
+	case r.Levels.Factor == "":
+		return []string{"all rows"}
+	case names == nil:
+		return []string{"false", "true"}
 	}
-	return []string{"false", "true"}
+	return names
 }
 
 func levelsOf(d *schema.Design, factor string) []string {
@@ -297,7 +319,7 @@ func levelsOf(d *schema.Design, factor string) []string {
 // columns of a factor stand first where it has the levels. Levels of the response are joined with none.
 func (r *Release) SameFactor(first *Release) error {
 	by := func(r *Release) string {
-		if r.Levels == nil || r.LevelsAreOfResponse() {
+		if r.Levels == nil || r.Levels.Factor == "" || r.LevelsAreOfResponse() {
 			return "are not by the levels of a covariate"
 		}
 		return fmt.Sprintf("are by the levels of %q", r.Levels.Factor)
@@ -336,6 +358,11 @@ func (r *Release) levelSD() []float64 {
 	return wanted.asWanted(square)
 }
 
+// wholly is why a model is refused that has some of the columns of the factor, or no intercept.
+func (r *Release) wholly() error {
+	return fmt.Errorf("this release has its sums by the levels of %q: a model of it has an intercept and %[1]q, as a whole or not at all, among its covariates, or as its response where that is a truth value", r.Levels.Factor)
+}
+
 // pickLevels gives the levels' part of a model of a design whose columns are at these places; an error where
 // the model has not all columns of the factor.
 func (r *Release) pickLevels(d *schema.Design, at []int) (*Levels, error) {
@@ -346,19 +373,36 @@ func (r *Release) pickLevels(d *schema.Design, at []int) (*Levels, error) {
 	k := l.Dummies()
 	for i := range k {
 		if len(at) <= k || at[i] != i {
-			return nil, fmt.Errorf("this release has its sums by the levels of %q: a model of it has %[1]q, as a whole, among its covariates, or as its response where that is a truth value", l.Factor)
+			return nil, r.wholly()
 		}
+	}
+	places := make([]int, len(at)-k)
+	for i, a := range at[k:] {
+		places[i] = a - k
 	}
 	if l.PerLevel() {
-		return r.pickPerLevel(d, at)
-	}
-	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts), Merged: l.Merged}
-	for _, row := range l.Sums {
-		var picked []float64
-		for _, j := range at[k:] {
-			picked = append(picked, row[j-k])
+		var err error
+		if places, err = r.ownPlaces(d, at); err != nil {
+			return nil, err
 		}
-		out.Sums = append(out.Sums, picked)
 	}
-	return out, nil
+	out, q := *l, len(l.Sums[0])
+	out.Counts, out.Sums, out.Products = slices.Clone(l.Counts), nil, nil
+	for _, row := range l.Sums {
+		var sums []float64
+		for _, a := range places {
+			sums = append(sums, row[a])
+		}
+		out.Sums = append(out.Sums, sums)
+	}
+	for _, row := range l.Products {
+		var products []float64
+		for i, a := range places {
+			for _, b := range places[i:] {
+				products = append(products, row[Index(q, a, b)-q])
+			}
+		}
+		out.Products = append(out.Products, products)
+	}
+	return &out, nil
 }

@@ -20,7 +20,7 @@ func (r *Release) validateLevels() error {
 		return nil
 	}
 	switch {
-	case l.PerLevel() && (r.LevelsAreOfResponse() || r.Frame != nil):
+	case l.Products != nil && (r.LevelsAreOfResponse() || r.Frame != nil):
 		return within("levels", within("products", errors.New("only of one look, by the levels of a covariate")))
 	case r.LevelsAreOfResponse() && r.Neighbours() == AddRemove:
 		return within("privacy", within("neighbours", fmt.Errorf("must be %q where \"levels\" are of the response", ReplaceOne)))
@@ -42,7 +42,7 @@ func (r *Release) validateLevels() error {
 		at, _, own = WithinLevels(d, l.Factor, k)
 		q = len(at)
 	}
-	if r.Frame != nil || l.Merged > 0 {
+	if r.Frame != nil || l.Merged > 0 && k > 0 {
 		counts = levels
 	}
 	switch {
@@ -50,6 +50,8 @@ func (r *Release) validateLevels() error {
 		return within("levels", within("factor", err))
 	case l.Merged < 0 || l.Merged > MaxLevels:
 		return within("levels", within("merged", fmt.Errorf("must be from 0 to %d, not %d", MaxLevels, l.Merged)))
+	case l.Factor == "" && (l.Merged == 0 || !r.Schema.Intercept):
+		return within("levels", within("factor", errors.New("missing; only a model with an intercept, of levels that are \"merged\", has none")))
 	case own != nil:
 		return within("schema", within("covariates", own))
 	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
@@ -69,7 +71,7 @@ func (r *Release) validateLevels() error {
 			return within("levels", within("sums", within(index(i), fmt.Errorf("must have %d entries, one for each column but the factor's, the response last, not %d", q, len(row)))))
 		}
 	}
-	if l.PerLevel() {
+	if l.Products != nil {
 		if err := l.validatePerLevel(q); err != nil {
 			return within("levels", within("products", err))
 		}

@@ -63,8 +63,8 @@ func WithinLevels(d *schema.Design, factor string, k int) (own []int, all [][]In
 	return own, all, nil
 }
 
-// PerLevel tells whether products are per level.
-func (l *Levels) PerLevel() bool { return l != nil && l.Products != nil }
+// PerLevel tells whether products are per level, of several.
+func (l *Levels) PerLevel() bool { return l != nil && len(l.Products) > 1 }
 
 // OwnColumns are those that sums within levels are of, the response last.
 func (r *Release) OwnColumns() (all []schema.Column) {
@@ -85,32 +85,6 @@ func (l *Levels) Crossed() string {
 		return ""
 	}
 	return l.Factor
-}
-
-// TakePerLevel is TakeLevels of products per level: what has noise are counts, and of each level sums, then products.
-func (r *Release) TakePerLevel(factor string, k int, measured []float64) error {
-	own, all, err := WithinLevels(&r.Schema, factor, k)
-	if err != nil {
-		return err
-	}
-	q := len(own)
-	take := func(size int) (rows [][]float64) {
-		for range k + 1 {
-			rows, measured = append(rows, slices.Clone(measured[:size])), measured[size:]
-		}
-		return rows
-	}
-	counts := len(measured) - (k+1)*Length(q)
-	l := &Levels{Factor: factor, Counts: slices.Clone(measured[:counts])}
-	measured = measured[counts:]
-	l.Sums = take(q)
-	l.Products = take(Length(q) - q)
-	r.Levels = l
-	if r.Neighbours() == AddRemove {
-		r.N, r.NNoise = r.sumOfCounts()
-	}
-	r.Statistics = StatisticsFromVector(r.Dim(), l.perLevel(all, float64(r.N)))
-	return nil
 }
 
 // follow are the statistics that follow from what has noise.
@@ -203,33 +177,14 @@ func (r *Release) perLevelSD() []float64 {
 	return sd
 }
 
-// pickPerLevel gives the levels' part of a model of a design whose columns are at these places, the factor's first.
-func (r *Release) pickPerLevel(d *schema.Design, at []int) (*Levels, error) {
-	l, k := r.Levels, r.Levels.Dummies()
-	wanted, _, err := WithinLevels(d, l.Factor, k)
-	if err != nil {
-		return nil, err
+// ownPlaces are those, among the columns that sums are of, of such columns of a model whose columns are at these places.
+func (r *Release) ownPlaces(d *schema.Design, at []int) (places []int, err error) {
+	wanted, _, err := WithinLevels(d, r.Levels.Factor, r.Levels.Dummies())
+	own, _, _ := WithinLevels(&r.Schema, r.Levels.Factor, r.Levels.Dummies()) // of a valid release
+	for _, j := range wanted {
+		places = append(places, slices.Index(own, at[j]))
 	}
-	own, _, err := WithinLevels(&r.Schema, l.Factor, k)
-	if err != nil {
-		return nil, err
-	}
-	q, places := len(own), make([]int, len(wanted))
-	for i, j := range wanted {
-		places[i] = slices.Index(own, at[j])
-	}
-	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts)}
-	for i, row := range l.Sums {
-		var sums, products []float64
-		for h, a := range places {
-			sums = append(sums, row[a])
-			for _, b := range places[h:] {
-				products = append(products, l.Products[i][Index(q, a, b)-q])
-			}
-		}
-		out.Sums, out.Products = append(out.Sums, sums), append(out.Products, products)
-	}
-	return out, nil
+	return places, err
 }
 
 // PerLevelSensitivity is LevelSensitivity of products per level, of q columns behind the dummies (docs/sensitivity.md):

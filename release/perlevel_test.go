@@ -23,7 +23,9 @@ func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	for i := range 3 + 3*3 + 3*6 {
 		z = append(z, float64(i*i%17)+0.25)
 	}
-	must.Do(t, r.TakePerLevel("f", 2, z))
+	like := release.NewLevels("f", 2, nil)
+	like.Products = make([][]float64, 3)
+	r.TakeLevels(like, z)
 	must.Do(t, r.Validate())
 	if !slices.Equal(r.Measured(), z) {
 		t.Fatalf("measured %v, not %v", r.Measured(), z)

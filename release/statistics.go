@@ -130,14 +130,17 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
 		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
 	}
-	levels, err := r.pickLevels(design, at)
-	if err != nil {
+	if k := r.Levels.Dummies(); k > 0 && slices.Min(at) >= k {
+		out, err := r.merged(nil, "", make([]int, k+1)).Select(formula)
+		if err != nil || !design.Intercept { // of which the error knows of no factor
+			return nil, fmt.Errorf("formula %q: %w", formula, r.wholly())
+		}
+		return out, nil
+	}
+	if _, err := r.pickLevels(design, at); err != nil {
 		return nil, fmt.Errorf("formula %q: %w", formula, err)
 	}
 	out := r.take(design, at)
-	if out.Frame == nil {
-		out.Levels = levels
-	}
 	switch {
 	case responds && out.Levels.PerLevel():
 		return nil, fmt.Errorf("formula %q: products are per level (--per-level), and of a response %q there is no law of such", formula, out.Levels.Factor)
@@ -247,10 +250,13 @@ func (r *Release) take(d *schema.Design, at []int) *Release {
 	last = last.pick(behind, m)
 	out.Frame, out.Radii, out.Statistics = last.Frame, last.Radii, last.Statistics
 	out.Steps = nil
+	if levels, err := r.pickLevels(d, at); err == nil && r.Frame == nil {
+		out.Levels = levels
+	}
 	for _, l := range r.Steps {
 		out.Steps = append(out.Steps, l.pick(behind, m))
 	}
-	if k > 0 {
+	if r.Frame != nil && r.Levels != nil {
 		out.Levels = r.Levels.turned(r.Frame, out.Frame, behind)
 		out.Statistics = StatisticsFromVector(len(at), out.Levels.statistics(len(at), float64(r.N), last.Statistics.Vector()[len(behind):]))
 	}

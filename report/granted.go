@@ -38,7 +38,7 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates' moments as the prior states them"}
 	case categorical(f):
 		return nil
-	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse():
+	case levels.Dummies() > 0 && !f.Custodians[0].Release.LevelsAreOfResponse():
 		return []string{"covariates normal at each level of " + levels.Factor}
 	case f.ModelClamping:
 		return []string{"covariates normal before they were clamped"}

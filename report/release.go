@@ -115,10 +115,7 @@ func contents(r *release.Release) string {
 		if r.Frame == nil {
 			law = fmt.Sprintf("%s (sd %s)", noise(r.Noise), general(r.Noise.SD()))
 		}
-		text += fmt.Sprintf("which follow from %d that have %s: the rows of each level of %s, sums within each, and squares and products of all other columns%s", len(r.Measured()), law, r.Levels.Factor, map[bool]string{true: " within each"}[r.Levels.PerLevel()])
-		if k := r.Levels.Merged; k > 1 {
-			text += fmt.Sprintf("; rows and sums of a level are here those of %d, whose noise adds up to %s times that sd", k, general(math.Sqrt(float64(k))))
-		}
+		text += fmt.Sprintf("which follow from %d that have %s: %s", len(r.Measured()), law, ofLevels(r.Levels))
 		if r.Frame == nil {
 			return text + "."
 		}
@@ -128,6 +125,24 @@ func contents(r *release.Release) string {
 		return text + inFrame(r)
 	}
 	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r) + ofPersons(r)
+}
+
+// ofLevels names what has noise, and says of how many levels that were released a sum is.
+func ofLevels(l *release.Levels) string {
+	sums, products, merged := fmt.Sprintf("the rows of each level of %s, sums within each", l.Factor), ", and squares and products of all other columns", ""
+	if l.Factor == "" {
+		sums, products = "the sums of all rows", ", and their squares and products"
+	}
+	if l.Merged > 1 {
+		merged = fmt.Sprintf(" (each that of %d levels, whose noise adds up to %s times that sd)", l.Merged, general(math.Sqrt(float64(l.Merged))))
+	}
+	switch {
+	case l.PerLevel():
+		return sums + products + " within each"
+	case l.Products != nil:
+		return sums + products + merged
+	}
+	return sums + merged + products
 }
 
 // whose is what n counts, where that is not rows.

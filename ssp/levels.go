@@ -84,6 +84,9 @@ func PerLevel(all Summand) (levels []*Statistics) {
 func PublishPerLevel(ctx context.Context, levels []*Statistics, d *schema.Design, factor string, pr release.Privacy, noise release.Kind, e *mechanisms.Entropy) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	d, k, err := release.LevelsFirst(d, factor)
+	if err == nil {
+		_, _, err = release.WithinLevels(d, factor, k)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +109,9 @@ func PublishPerLevel(ctx context.Context, levels []*Statistics, d *schema.Design
 	if err := addNoise(noise, []part{{z, r.Noise.Scale, 2 * LatticeBits}}, e); err != nil {
 		return nil, err
 	}
-	if err := r.TakePerLevel(factor, k, toScaled(z, 2*LatticeBits)); err != nil {
-		return nil, err
-	}
+	like := release.NewLevels(factor, k, nil)
+	like.Products = make([][]float64, k+1)
+	r.TakeLevels(like, toScaled(z, 2*LatticeBits))
 	return valid(ctx, r)
 }
 

@@ -28,7 +28,7 @@ func TestPerLevelSensitivity(t *testing.T) {
 			l1, l2 := release.PerLevelSensitivity(q, k, release.ReplaceOne)
 			claim, _ := l1.Float64()
 			squared, _ := l2.Float64()
-			if s := (levelled{1, k + 1, q, true}); claim != s.l1() || squared != s.squaredL2() {
+			if s := (levelled{k + 1, q, true}); claim != s.l1() || squared != s.squaredL2() {
 				t.Fatalf("k = %d, q = %d: %v and %v, not %v and %v", k, q, claim, squared, s.l1(), s.squaredL2())
 			}
 			most := [2]float64{}

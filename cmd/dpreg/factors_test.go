@@ -234,7 +234,13 @@ func TestByLevelEndToEnd(t *testing.T) {
 	if planned := command(strings.Fields("plan --schema people.json --by-level colour --steps 1 --eps 1 --n 500 --no-grid --releases 2 --covariate colourgreen")...).finished(t); !strings.Contains(strings.Join(strings.Fields(planned.stdout), " "), "normal rows, sums by the levels of colour") {
 		t.Error(planned.stdout)
 	}
-	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
+	for args, says := range map[string]string{"infer r.json plain.json --save both/": "age", "check r.json --calibrate 0": "age in all rows", "ask r.json": "sd(age)"} { // sums of all levels
+		if out := command(append(strings.Fields(args+" --formula income~age"), quick...)...).finished(t); !strings.Contains(out.stdout, says) {
+			t.Errorf("%s: %s", args, out.stdout)
+		}
+	}
+	command("predict", "--draws", "both/", "people.csv").finished(t)
+	for _, args := range []string{"infer r.json --formula income~age+colourgreen", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
 		command(strings.Fields(args)...).says(t, "level").ends(t, misused)
 	}
 }
@@ -271,7 +277,7 @@ func TestPerLevelEndToEnd(t *testing.T) {
 	command("predict", "--draws", "age/", "people.csv").finished(t)
 	for args, says := range map[string]string{
 		"check s.json": "products per level", "infer s.json r.json --formula income~colour+age": "--by-level alone", "infer s.json --formula owner~colour --family binomial": "--by-level alone",
-		"infer s.json --method naive": "mcmc-exact alone", "infer s.json --formula income~colour+colour:age": "no column", "infer s.json --formula income~age": "as a whole",
+		"infer s.json --method naive": "mcmc-exact alone", "infer s.json --formula income~colour+colour:age": "no column", "infer s.json --formula income~age+colourgreen": "as a whole or not at all",
 		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level":                                      "--by-level",
 		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level colour --steps 3":          "--steps 1",
 		"release people.csv --schema people.json --eps 1 --no-ledger -o t.json --per-level --by-level colour --split 2":          "--split",

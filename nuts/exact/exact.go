@@ -120,4 +120,6 @@ func leveled(t *model.Joint) bool {
 	return slices.ContainsFunc(t.Sites, func(s *model.Site) bool { return byFactor(s.Observation) })
 }
 
-func byFactor(o *model.Observation) bool { return o.Told != nil && o.Told.Response == nil }
+func byFactor(o *model.Observation) bool {
+	return o.Told != nil && o.Told.Response == nil && !o.Told.OfAllRows()
+}

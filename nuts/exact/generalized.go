@@ -57,7 +57,7 @@ func knowing(site *model.Site) *model.Site {
 		obs.Measurements[k] = known(*m)
 	}
 	switch {
-	case byFactor(site.Observation):
+	case obs.Told != nil && obs.Told.Response == nil:
 		told := *obs.Told
 		told.Scale = slices.Clone(told.Scale)
 		told.Scale[len(told.Scale)-1] = math.Inf(1)
@@ -79,7 +79,7 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	f.linked.least = least
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
-	if told := obs.Told; told != nil {
+	if told := obs.Told; told != nil && told.Response != nil {
 		for j := range f.x.columns.r {
 			f.x.columns.r[j] = math.Sqrt(obs.Variance(release.Index(m, j, j))) / obs.N
 		}

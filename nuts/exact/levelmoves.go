@@ -37,6 +37,14 @@ func (f *levelSums) latent() int {
 	return 0
 }
 
+// times is how often to propose, so often for each level; of one level of a public n nothing moves.
+func (f *levelSums) times(each int) int {
+	if f.levels+f.latent() == 1 {
+		return 0
+	}
+	return each * f.levels
+}
+
 // more is what a level gains.
 func (s rowShift) more(l int) float64 {
 	switch l {
@@ -112,7 +120,7 @@ func (f *levelSums) tries() int {
 // It writes the new coordinates to x, and tells whether anything moved.
 func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand.Rand) (moved bool) {
 	counts, last, before := slices.Clone(f.counts), slices.Clone(f.counts), make([]float64, len(x))
-	for range f.tries() * f.levels {
+	for range f.times(f.tries()) {
 		s := f.propose(rng)
 		held := rng.IntN(2) == 0
 		if !f.allows(s, counts, floats.Sum(counts), 0) {
@@ -187,7 +195,7 @@ const shifts = 40
 // levelShifts. It writes the new coordinates to x, and tells whether there are such.
 func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved bool) {
 	s := newLevelShifts(f)
-	for range shifts * f.levels {
+	for range f.times(shifts) {
 		by := f.propose(rng)
 		if !f.allows(by, s.counts, s.n, 1) {
 			continue

@@ -107,7 +107,10 @@ func (f *levelResponse) addPiece(block []float64, at, slopes int) {
 		negligible = max(negligible, 1e-12*f.precision[c*p+c])
 	}
 	dense.SymEigen(values, vectors, left, k, work)
-	least, common := 0.5*max(values[0], 0), 0.0
+	least, common := 0.0, 0.0
+	if k > 0 {
+		least = 0.5 * max(values[0], 0)
+	}
 	if k > 1 {
 		common = left[1]
 	}

@@ -160,7 +160,7 @@ func (f *levelSums) toldCount(l int) float64 {
 	if at := l - f.levels + len(told); at >= 0 {
 		return told[at]
 	}
-	return f.obs.N - told[0]
+	return f.obs.N - floats.Sum(told)
 }
 
 func (f *levelSums) rowsAt() int   { return f.sumsAt + f.levels*f.free }
@@ -372,7 +372,7 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
 	}
 	if len(told) < f.levels {
-		counts[0] = n - counts[1]
+		counts[0] = n - floats.Sum(counts[1:])
 	}
 	sum := floats.Sum(counts)
 	if f.obs.Count.Latent() {

@@ -58,7 +58,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
 	l.n = n
 	z, r := obs.Z, 0.5*resolution(obs, n)
-	if told := obs.Told; told != nil { // a sum of xy is one within a level less that within the other
+	if told := obs.Told; told != nil && told.Response != nil { // a sum of xy is one within a level less that within the other
 		z, r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n
 	}
 	l.per, l.own = 1/(r*r), l.told
@@ -72,7 +72,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
 	l.rate *= l.rate
 	l.begin(z, y, noise, r)
-	if obs.Told != nil && obs.Told.Response.Frame != nil {
+	if obs.Told != nil && obs.Told.Response != nil && obs.Told.Response.Frame != nil {
 		l.own = vec()
 		for j := range p {
 			l.own[j] = obs.Z[release.Index(m, j, p)] / n
