@@ -246,13 +246,3 @@ func FuzzQuestion(f *testing.F) {
 		two(t, make([]float64, 18)).Ask(0, question) // no panic
 	})
 }
-
-// BenchmarkAsk: ten questions of 4000 draws of 20 parameters.
-func BenchmarkAsk(b *testing.B) {
-	p := two(&testing.T{})
-	p.Draws.Chains[0] = append(p.Draws.Chains[0], p.Draws.Chains[0]...)
-	p.Draws.Chains[1] = append(p.Draws.Chains[1], p.Draws.Chains[1]...)
-	for b.Loop() {
-		must.Get(p.Ask(0))(b)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -66,66 +65,6 @@ func BenchmarkSweep(b *testing.B) {
 				})
 			}
 		}
-	}
-}
-
-func BenchmarkFixedSweep(b *testing.B) {
-	for _, name := range []Kernel{Plain, Exact} {
-		for _, p := range []int{1, 2, 5, 10} {
-			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
-				rng := rand.New(rand.NewPCG(1, 1))
-				obs := simulated(p, 1000, 1, rng)
-				prior := model.DefaultPrior(obs.Shape)
-				law := fixedLawOf(b, obs.Shape, model.UniformX{})
-				var k mcmc.Kernel[Info] = fixedRun(obs, prior, law).plain(rng)
-				if name == Exact {
-					clt := newCLT(obs, prior, newFixed(prior, law), rng)
-					for i := range 1000 {
-						clt.Step(rng)
-						clt.Adapt(i, 1000)
-					}
-					k = clt
-				}
-				b.ReportAllocs()
-				for b.Loop() {
-					k.Step(rng)
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkEffectiveDraws reports, for one chain on one core, the smallest over
-// all parameters of bulk and tail ESS, a second of the whole run, warm-up
-// included.
-func BenchmarkEffectiveDraws(b *testing.B) {
-	for _, c := range []struct {
-		kernel Kernel
-		sweeps int // of p = 1; fewer at larger p
-	}{{Exact, 20_000}, {Plain, 200_000}} {
-		for _, g := range modeltest.Goldens(b) {
-			obs := must.Get(g.Problem.Single())(b)
-			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, g.Problem.Prior, c.sweeps) })
-		}
-		for _, epsilon := range []float64{0.1, 1} {
-			obs := simulated(5, 1000, epsilon, rand.New(rand.NewPCG(5, 1)))
-			b.Run(fmt.Sprintf("%s/p5_n1000_eps%g", c.kernel, epsilon), func(b *testing.B) {
-				effective(b, c.kernel, obs, model.DefaultPrior(obs.Shape), c.sweeps/4)
-			})
-		}
-	}
-}
-
-func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
-	for b.Loop() {
-		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d := must.Get(sampleAlone(obs, prior, kernel, plan))(b)
-		least := math.Inf(1)
-		for j := range d.Names {
-			x := d.Column(j)
-			least = min(least, posterior.Of(x).ESSBulk(), posterior.Of(x).ESSTail())
-		}
-		b.ReportMetric(least/d.Seconds, "ess/s")
 	}
 }
 

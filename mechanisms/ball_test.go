@@ -312,7 +312,3 @@ func TestBallRefuses(t *testing.T) {
 	}()
 	mustBall(t, lattices(1, 1)...).AddNoise([]*big.Int{new(big.Int)}, OS())
 }
-
-func BenchmarkAddBallNoise(b *testing.B) {
-	addNoise(b, mustBall(b, lattices(slices.Repeat([]float64{14}, 27)...)...))
-}

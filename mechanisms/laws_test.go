@@ -85,24 +85,3 @@ func TestLowBitsUniform(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkAddNoise adds noise of the laws to 27 sums, as of 6 columns.
-func BenchmarkAddNoise(b *testing.B) {
-	for name, scale := range map[string]float64{"laplace": 5.333333333333333, "gaussian": 14.777777777777779} {
-		mechanism := must.Get(laws[name].of(new(big.Rat).SetFloat64(scale * (1 << 40))))(b)
-		b.Run(name, func(b *testing.B) { addNoise(b, mechanism) })
-	}
-}
-
-func addNoise(b *testing.B, mechanism Mechanism) {
-	z := make([]*big.Int, 27)
-	for i := range z {
-		z[i] = big.NewInt(1 << 50)
-	}
-	e := OS()
-	b.ReportAllocs()
-	for b.Loop() {
-		mechanism.AddNoise(z, e)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(z)), "ns/draw")
-}

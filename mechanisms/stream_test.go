@@ -159,11 +159,3 @@ func TestStreamDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkStreamGaussian(b *testing.B) {
-	s, z := NewStream(OS()), make([]int64, 100)
-	for b.Loop() {
-		s.AddGaussian(z, 1<<32)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/draw")
-}

@@ -244,31 +244,3 @@ func TestFixedMomentsRefuse(t *testing.T) {
 		t.Error("moments of one covariate are accepted for two")
 	}
 }
-
-func BenchmarkFixedMoments(b *testing.B) {
-	for _, p := range []int{1, 5, 10} {
-		s := Shape{P: p, Intercept: true}
-		f := fixedLaw(b, s, UniformX{})
-		rng := rand.New(rand.NewPCG(1, 2))
-		x, q := randomRegression(s, rng), s.Statistics()
-		dst, alpha, grad := make([]float64, q*q), make([]float64, q), make([]float64, s.Q()+1)
-		f.Set(x)
-		f.Covariance(dst, 100)
-		b.Run(fmt.Sprintf("covariance/p=%d", p), func(b *testing.B) {
-			for b.Loop() {
-				f.Set(x)
-				f.Covariance(dst, 100)
-			}
-		})
-		b.Run(fmt.Sprintf("adjoint/p=%d", p), func(b *testing.B) {
-			for b.Loop() {
-				f.Adjoint(grad, alpha, dst, 100)
-			}
-		})
-		b.Run(fmt.Sprintf("rand/p=%d", p), func(b *testing.B) {
-			for b.Loop() {
-				f.Rand(alpha, 100, rng)
-			}
-		})
-	}
-}

@@ -147,31 +147,3 @@ func TestRandMoments(t *testing.T) {
 		}
 	}
 }
-
-// at returns moments of p covariates, and a generator, for benchmarks.
-func at(p int) (*Moments, *rand.Rand) {
-	s := Shape{P: p, Intercept: true}
-	rng := rand.New(rand.NewPCG(1, 2))
-	mo := NewMoments(s)
-	mo.Set(randomParams(s, rng))
-	mo.Factor()
-	return mo, rng
-}
-
-func BenchmarkMoments(b *testing.B) {
-	for _, p := range []int{1, 5, 10} {
-		mo, rng := at(p)
-		q := mo.Shape.Statistics()
-		s, cov := make([]float64, q), make([]float64, q*q)
-		for name, f := range map[string]func(){
-			"Covariance": func() { mo.Covariance(cov, 100) },
-			"Rand":       func() { mo.Rand(s, 100, rng) },
-		} {
-			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
-				for b.Loop() {
-					f()
-				}
-			})
-		}
-	}
-}

@@ -1,12 +1,36 @@
 package posterior
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 )
+
+// autoregression returns draws of parameters that follow AR(1) processes of
+// coefficient rho and variance 1.
+func autoregression(chains, n, parameters int, rho float64, seed uint64) *Draws {
+	d := &Draws{Chains: make([][]float64, chains)}
+	for j := range parameters {
+		d.Names = append(d.Names, fmt.Sprintf("x[%d]", j+1))
+	}
+	for c := range d.Chains {
+		rng := rand.New(rand.NewPCG(seed, uint64(c)))
+		rows := make([]float64, n*parameters)
+		step := math.Sqrt(1 - rho*rho)
+		for i := range rows {
+			if i < parameters {
+				rows[i] = rng.NormFloat64()
+			} else {
+				rows[i] = rho*rows[i-parameters] + step*rng.NormFloat64()
+			}
+		}
+		d.Chains[c] = rows
+	}
+	return d
+}
 
 func twoChains() *Draws {
 	return &Draws{

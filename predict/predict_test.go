@@ -184,14 +184,6 @@ func TestPredictConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-func BenchmarkPredict(b *testing.B) {
-	design, d := twoSlopes(2000)
-	p := must.Get(predict.New(d, design, dpreg.Original, predict.Options{}))(b)
-	for b.Loop() {
-		must.Get(p.Predict([]float64{2005, 0}))(b)
-	}
-}
-
 func meanSD(x []float64) (mean, sd float64) {
 	for _, v := range x {
 		mean += v / float64(len(x))

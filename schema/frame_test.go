@@ -195,14 +195,6 @@ func TestShapesPanic(t *testing.T) {
 	}
 }
 
-func BenchmarkScale(b *testing.B) {
-	f := box(3, 5, true).Frame()
-	row, scaled := inBox(rand.New(rand.NewPCG(1, 1)), box(3, 5, true)), make([]float64, 4)
-	for b.Loop() {
-		f.Scale(scaled, row)
-	}
-}
-
 func hospital(change func(*Design)) *Design {
 	d := &Design{Response: Column{Name: "y", Lower: 0, Upper: 10}, Intercept: true,
 		Covariates: []Column{{Name: "age", Lower: 18, Upper: 90}, {Name: "sexf", Lower: 0, Upper: 1, Factor: "sex", Level: "f"}},

@@ -183,19 +183,3 @@ func TestPublishCopiesDesign(t *testing.T) {
 		t.Error("the release changed with the caller's design")
 	}
 }
-
-func BenchmarkPublish(b *testing.B) {
-	s := testStatistics(b, randomRows(rand.New(rand.NewPCG(3, 3)), 100, 6)...)
-	d, e := testDesign(6), mechanisms.OS()
-	for _, c := range []struct {
-		noise   release.Kind
-		privacy release.Privacy
-	}{{release.Laplace, pure(1)}, {release.Gaussian, approximate(1, 1e-6)}} {
-		b.Run(string(c.noise), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				must.Get(Publish(b.Context(), s, d, c.privacy, c.noise, Exact, e))(b)
-			}
-		})
-	}
-}

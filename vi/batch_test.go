@@ -78,23 +78,3 @@ func TestUniform(t *testing.T) {
 		t.Errorf("all records: %v", all)
 	}
 }
-
-// Batches of 1000 of 10⁷ records, and a shuffle of all, which has 10⁴ of them.
-func BenchmarkUniform(b *testing.B) {
-	const n = 10_000_000
-	b.Run("batch", func(b *testing.B) {
-		u := Uniform(n, 1000, stream(9))
-		for b.Loop() {
-			u.Next()
-		}
-	})
-	b.Run("shuffle", func(b *testing.B) {
-		order, s := make([]int, n), stream(9)
-		for b.Loop() {
-			for i := range order {
-				j := int(s.Below(uint64(i) + 1))
-				order[i], order[j] = order[j], i
-			}
-		}
-	})
-}

@@ -163,27 +163,3 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
-
-// A sweep at d = 2 and 5, J = 1, 10 and 100.
-func BenchmarkSweep(b *testing.B) {
-	for _, d := range []int{2, 5} {
-		for _, parties := range []int{1, 10, 100} {
-			rng := rand.New(rand.NewPCG(1, 3))
-			s := &simulation{prior: model.DefaultPrior(model.Shape{P: d}), shared: true}
-			for range parties {
-				s.rows, s.sdXX, s.sdXY = append(s.rows, 1000), append(s.sdXX, 5), append(s.sdXY, 5)
-			}
-			_, data := s.draw(rng)
-			x := must.Get(newNormalX(data, s.prior, true, rng))(b)
-			f := must.Get(newFixedS(data, s.prior, rng))(b)
-			for name, k := range map[string]mcmc.Kernel[Info]{"normalx": x, "fixeds": f} {
-				b.Run(fmt.Sprintf("%s/d=%d/J=%d", name, d, parties), func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						k.Step(rng)
-					}
-				})
-			}
-		}
-	}
-}

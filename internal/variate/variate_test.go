@@ -63,63 +63,6 @@ func averages(t *testing.T, what string, x []float64, mean, sd float64) {
 	}
 }
 
-func BenchmarkGamma(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		shape float64
-	}{{"0.3", .3}, {"1", 1}, {"3", 3}, {"50", 50}} {
-		b.Run("shape="+c.name, func(b *testing.B) {
-			rng := source()
-			for b.Loop() {
-				Gamma(c.shape, rng)
-			}
-		})
-	}
-}
-
-func BenchmarkLaplaceMixture(b *testing.B) {
-	rng := source()
-	for b.Loop() {
-		LaplaceMixture(2, 3, rng)
-	}
-}
-
-func BenchmarkLaplaceMixtureLogDensity(b *testing.B) {
-	for b.Loop() {
-		LaplaceMixtureLogDensity(1, 2, 3)
-	}
-}
-
-func BenchmarkInverseWishartFactor(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		p    int
-	}{{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}} {
-		b.Run("p="+c.name, func(b *testing.B) {
-			rng := source()
-			chol, dst, work := identity(c.p), identity(c.p), identity(c.p)
-			for b.Loop() {
-				InverseWishartFactor(dst, chol, c.p, 20, work, rng)
-			}
-		})
-	}
-}
-
-func BenchmarkWishartFactor(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		p    int
-	}{{"2", 2}, {"5", 5}, {"10", 10}} {
-		b.Run("p="+c.name, func(b *testing.B) {
-			rng := source()
-			dst := identity(c.p)
-			for b.Loop() {
-				WishartFactor(dst, c.p, 20, rng)
-			}
-		})
-	}
-}
-
 func sample() int { return testsize.Of(50_000, 200_000) }
 
 func TestGamma(t *testing.T) {
@@ -249,14 +192,6 @@ func TestLaplaceMixtureLogDensity(t *testing.T) {
 			}
 		}
 	}
-}
-
-func identity(p int) []float64 {
-	a := make([]float64, p*p)
-	for i := range p {
-		a[i*p+i] = 1
-	}
-	return a
 }
 
 // correlated returns a lower triangular factor, with NaN above, where nothing

@@ -177,13 +177,6 @@ func TestContinuedFraction(t *testing.T) {
 	}
 }
 
-func BenchmarkSigma(b *testing.B) {
-	for b.Loop() {
-		sigmas.Clear()
-		must.Get(Sigma(1, 1e-6, 4))(b)
-	}
-}
-
 // At ε that are no knots the bound holds, and μ is near that of Gaussian noise with the
 // same (ε, δ).
 func TestAsGaussian(t *testing.T) {

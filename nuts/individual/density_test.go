@@ -14,6 +14,16 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
+// invented is a release of nothing in particular.
+func invented(s model.Shape, n, scale float64, kind release.Kind) *model.Observation {
+	q := s.Statistics()
+	obs := &model.Observation{Shape: s, N: n, Kind: kind, Z: make([]float64, q), Scale: make([]float64, q)}
+	for i := range obs.Scale {
+		obs.Scale[i], obs.Z[i] = scale, 0.1*n
+	}
+	return obs
+}
+
 // reflection is Householder's matrix with 1/√n in its first column.
 func reflection(n int) *mat.Dense {
 	w := mat.NewVecDense(n, nil)
