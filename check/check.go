@@ -226,6 +226,9 @@ func (c *checker) describe(r *release.Release, p []PValue) *Release {
 		}
 	}
 	for e, z := range c.z {
+		if c.levels != nil && e == c.levels.known {
+			continue
+		}
 		out.Entries = append(out.Entries, Entry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
 	}
 	for k, b := range c.blocks {

@@ -43,12 +43,16 @@ const (
 type byLevels struct {
 	entries       []model.Monomial
 	dummies, last int // last of the columns behind the dummies is the response; -1: none is
+	known         int // the entry that no noise is on, which tells nothing of a law; -1: there is none
 }
 
 // blocks are counts, sums within levels and products, of x and of y, and all.
 func (l byLevels) blocks() []checkBlock {
 	all := []checkBlock{{name: RowsOfLevels}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: SumsOfYByLevel}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
 	for e, entry := range l.entries {
+		if e == l.known {
+			continue
+		}
 		at, y := 0, len(entry.Of) > 0 && entry.Of[len(entry.Of)-1] == l.last
 		switch {
 		case len(entry.Of) == 1 && !y:

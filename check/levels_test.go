@@ -49,7 +49,7 @@ func leveled(framed bool) (obs *model.Observation, share []float64, mean [][]flo
 			x.Tau[i*p+j] = v
 		}
 	}
-	obs = &model.Observation{Shape: shape, N: 30, Kind: release.Laplace, Told: &model.Told{Kind: release.Laplace, Dummies: k, Counts: make([]float64, 3), Sums: [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}}}
+	obs = &model.Observation{Shape: shape, N: 30, Kind: release.Laplace, Told: &model.Told{Kind: release.Laplace, Dummies: k, Known: -1, Counts: make([]float64, 3), Sums: [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}}}
 	if framed {
 		obs.Frame = modeltest.Frame(3).Behind(k)
 	}

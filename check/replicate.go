@@ -111,9 +111,9 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
 	}
 	if told != nil {
-		l := &byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1}
+		l := &byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1, told.Known}
 		if told.Response != nil { // a factor's of two levels, before the covariates
-			l = &byLevels{model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, 0, -1}
+			l = &byLevels{model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, 0, -1, told.Known}
 			c.law = newResponseLaw(obs, c.law)
 		}
 		c.z, c.noise, c.levels, c.blocks = told.Z, told, l, l.blocks()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
-	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -65,36 +64,11 @@ func TestByCellsModelRefused(t *testing.T) {
 	}
 }
 
-// TestByCellsAttacked: through the path of users, neighbours that are farthest apart lose ε: as many times as rows differ in
-// sums over the mean size of the noise, and no less.
-func TestByCellsAttacked(t *testing.T) {
-	trials := testsize.Of(100, 3000)
-	for nb, last := range map[release.Neighbours][]string{release.ReplaceOne: {"a,0,1,1", "d,1,1,-1"}, release.AddRemove: {"a,0,1,1", ""}} {
-		var truths [2][]float64
-		for i, row := range last {
-			o := crossedOrder(t, "y ~ x + g + t", row)
-			o.Privacy.Neighbours, o.Privacy.Epsilon = nb, 1e9
-			r, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
-			truths[i] = r.Measured()
-		}
-		o := crossedOrder(t, "y ~ x + g + t", last[0])
-		o.Privacy.Neighbours = nb
-		off, loss := 0.0, 0.0
-		for range trials {
-			r, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
-			for j, z := range r.Measured() {
-				off += math.Abs(z-truths[0][j]) / float64(trials*len(truths[0]))
-			}
-		}
-		for j, s := range truths[0] {
-			loss += math.Abs(s-truths[1][j]) / off
-		}
-		if math.Abs(loss-1) > 0.06 {
-			t.Errorf("%s: the privacy loss is %v, and ε 1", nb, loss)
-		}
-	}
+// TestByCellsLosesEpsilon: rows in other cells differ as those in other levels of one factor do.
+func TestByCellsLosesEpsilon(t *testing.T) {
+	of := func(last string) custody.Order { return crossedOrder(t, "y ~ x + g + t", last) }
+	losesEpsilon(t, release.ReplaceOne, of, "a,0,1,1", "d,1,1,-1")
+	losesEpsilon(t, release.AddRemove, of, "a,0,1,1", "")
 }
 
 // TestByCellsInSteps: of several looks the last is by cells.

@@ -276,13 +276,18 @@ func (s *Settled) chooseNoise() error {
 	return nil
 }
 
+// leveled are the sums that a release of one look by levels has.
+func (s *Settled) leveled() release.Leveled {
+	return release.Leveled{M: s.dim(), Dummies: s.dummies, PerLevel: s.PerLevel, Known: !s.PerLevel && s.Design.Response.Binary()}
+}
+
 // better compares Gaussian noise with that which needs no δ.
 func (s *Settled) better() (release.Kind, float64, error) {
 	if s.Steps > 1 {
 		return s.betterInSteps()
 	}
 	if s.ByLevel != "" {
-		return ssp.ChooseLevels(s.dim(), s.dummies, s.PerLevel, s.left())
+		return ssp.ChooseLevels(s.leveled(), s.left())
 	}
 	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
@@ -297,7 +302,7 @@ func (s *Settled) calibrate() (release.Noise, error) {
 		return all[s.Steps-1], nil
 	}
 	if s.ByLevel != "" {
-		return ssp.CalibrateLevels(s.dim(), s.dummies, s.PerLevel, s.left(), s.Mechanism)
+		return ssp.CalibrateLevels(s.leveled(), s.left(), s.Mechanism)
 	}
 	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
 	return c.Statistics, err

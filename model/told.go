@@ -22,10 +22,14 @@ type Told struct {
 	Z       []float64
 	Scale   []float64
 	Parts   []Part
+	Known   int // the place in Z of Σv² = n of a column that is −1 or 1, which is told without noise; −1: there is none
 
 	Response *ToldOfResponse // nil: the factor is a covariate
 	Levels   []*Level        // where products are per level: those of each; nil: they are over all rows
 }
+
+// A normal law takes Known as if it had the noise of other products, of a latent n that of counts: its rows have no such
+// squares for certain, and with little noise on it n and the levels' sums could hardly move. Families have no use for it.
 
 // Level is what a release tells of the rows of a level, of the columns that sums are of alone: all has noise, that on the
 // number of rows too, unless n is public and the other levels tell it. What each column of the model is there is Columns.
@@ -88,7 +92,7 @@ type Part struct {
 
 func observeLevels(r *release.Release) *Told {
 	l := r.Levels
-	t := &Told{Kind: r.Noise.Kind, Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales()}
+	t := &Told{Kind: r.Noise.Kind, Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales(), Known: l.KnownAt()}
 	times := float64(max(1, l.Merged))
 	switch {
 	case l.Noise != nil:

@@ -74,7 +74,11 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 	if nb == release.AddRemove {
 		r.Privacy = &o.Privacy
 	}
-	r.TakeLevels(release.NewLevels(o.ByLevel, k, nil), measured)
+	like := release.NewLevels(o.ByLevel, k, nil)
+	if design.Response.Binary() {
+		like.Known = int64(q)
+	}
+	r.TakeLevels(like, measured)
 	if release.Responds(o.Model(), o.ByLevel) {
 		r = r.FactorLast()
 	}

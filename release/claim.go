@@ -301,10 +301,9 @@ func (r *Release) vector() Vector {
 // of L2.
 func (r *Release) least(v Vector) *big.Rat {
 	l1, l2Squared := v.Sensitivity(r.Dim(), r.Privacy.Neighbours)
-	if r.Levels.PerLevel() {
-		l1, l2Squared = PerLevelSensitivity(len(r.Levels.Sums[0]), r.Levels.Dummies(), r.Neighbours())
-	} else if r.Levels != nil {
-		l1, l2Squared = LevelSensitivity(r.Dim(), r.Levels.Dummies(), r.Neighbours())
+	if l := r.Levels; l != nil {
+		k := l.Dummies()
+		l1, l2Squared = Leveled{k + len(l.Sums[0]), k, l.PerLevel(), l.Known > 0}.Sensitivity(r.Neighbours())
 	}
 	if r.Noise.Kind == Gaussian {
 		return l2Squared

@@ -138,10 +138,15 @@ func (r *Release) scales() (scales, sd []float64) {
 			scales[i] *= times
 		}
 	}
+	if at := l.KnownAt(); at >= 0 { // n, which to add-remove neighbours has the noise of all counts
+		if sd[at] = 0; r.Neighbours() == AddRemove {
+			scales[at] *= times * math.Sqrt(float64(len(l.Counts)))
+		}
+	}
 	return scales, sd
 }
 
-// MeasuredScales are the scales of the noise on Measured.
+// MeasuredScales are the scales of the noise on Measured. What is known is as if it had noise: where n is public, that of others.
 func (r *Release) MeasuredScales() []float64 {
 	scales, _ := r.scales()
 	return scales

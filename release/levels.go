@@ -41,6 +41,7 @@ type Levels struct {
 
 	Products [][]float64 `json:"products,omitempty"` // a row a level, see WithinLevels; nil: they are over all rows
 
+	Known  int64       `json:"known,omitzero"`  // of the columns that sums are of, from 1, the one that is −1 or 1: its Σv² = n has no noise; 0: none
 	Merged int64       `json:"merged,omitzero"` // how many cells each level is the sum of, with their noise, in a model of fewer factors; 0: one
 	Coding [][]float64 `json:"-"`               // ±1, what the first covariates are in each level; nil: each but the first has a dummy
 }
@@ -171,6 +172,15 @@ func NewLevels(factor string, k int, noise *LevelNoise) *Levels {
 	return &Levels{Factor: factor, Sums: make([][]float64, k+1), Noise: noise}
 }
 
+// KnownAt is the place in Measured of what is Known, −1 where nothing is.
+func (l *Levels) KnownAt() int {
+	if l.Known == 0 {
+		return -1
+	}
+	q := len(l.Sums[0])
+	return len(l.Counts) + len(l.Sums)*q + Index(q, int(l.Known)-1, int(l.Known)-1) - q
+}
+
 // filled are levels like l of what has noise, in the order of Combinations, or products per level, of q columns; and products.
 func (l *Levels) filled(q int, measured []float64) (out *Levels, products []float64) {
 	take := func(rows, size int) (all [][]float64) {
@@ -226,6 +236,10 @@ func (r *Release) sumOfCounts() (n int64, noise float64) {
 
 // statistics are all that follow, of products of columns behind the dummies.
 func (l *Levels) statistics(m int, n float64, products []float64) []float64 {
+	if at := l.KnownAt(); at >= 0 {
+		products = slices.Clone(products)
+		products[at-len(l.Counts)-len(l.Sums)*len(l.Sums[0])] = n
+	}
 	if l.Coding != nil {
 		return l.coded(m, n, products)
 	}
@@ -267,25 +281,39 @@ func (r *Release) products() []float64 {
 	return r.Statistics.Vector()[Index(r.Dim(), r.Levels.Dummies(), r.Levels.Dummies()):]
 }
 
-// LevelSensitivity is Vector.Sensitivity of sums by the levels of a factor with k dummies and of
-// q = m − k other columns (docs/sensitivity.md):
+// Leveled are sums by the levels of a factor of so many dummies among m columns, of products over all rows or per level.
+// Known are those whose response is −1 or 1, the square of which is not measured.
+type Leveled struct {
+	M, Dummies      int
+	PerLevel, Known bool
+}
+
+// Sensitivity is Vector.Sensitivity of them, of q columns behind the dummies (docs/sensitivity.md), K = 2, of two levels 1:
 //
-//	                      L1                                        L2²
-//	replace-one, k = 1    1 + 2q + q²/2 − [q odd]/(q+3)             (q+1)²
-//	replace-one, k > 1    2 + 2q + q²/2 − [q odd]/(q+3)             (q+1)² + [q even]
-//	add-remove            1 + q + q(q+1)/2                          the same
-func LevelSensitivity(m, k int, nb Neighbours) (l1, l2Squared *big.Rat) {
+//	                           L1                               L2²
+//	replace-one                K + 2q + q²/2 − [q odd]/(q+3)    (q+1)² + [q even and K = 2]
+//	the same of one Known      K + 2                            4
+//	replace-one, per level     K + q(q+3)                       the same
+//	add-remove                 1 + q + q(q+1)/2, less [Known]   the same
+func (l Leveled) Sensitivity(nb Neighbours) (l1, l2Squared *big.Rat) {
+	q, counts := int64(l.M-l.Dummies), int64(max(1, min(2, l.Dummies)))
 	if nb == AddRemove { // the entries of a row: its count, its sums, its products
-		return Sums.Sensitivity(m-k, nb)
+		entries := 1 + q + q*(q+1)/2
+		if l.Known {
+			entries--
+		}
+		return big.NewRat(entries, 1), big.NewRat(entries, 1)
 	}
-	q := int64(m - k)
-	l1, l2 := big.NewRat(4+4*q+q*q, 2), (q+1)*(q+1)
-	if q%2 == 1 {
+	if l.PerLevel {
+		return big.NewRat(counts+q*(q+3), 1), big.NewRat(counts+q*(q+3), 1)
+	}
+	l1, l2 := big.NewRat(2*counts+4*q+q*q, 2), (q+1)*(q+1)
+	switch {
+	case q == 1 && l.Known:
+		l1 = big.NewRat(counts+2, 1)
+	case q%2 == 1:
 		l1.Sub(l1, big.NewRat(1, q+3))
-	}
-	if k <= 1 {
-		l1.Sub(l1, big.NewRat(1, 1))
-	} else if q%2 == 0 {
+	case counts == 2:
 		l2++
 	}
 	return l1, big.NewRat(l2, 1)
@@ -387,7 +415,7 @@ func (r *Release) pickLevels(d *schema.Design, at []int) (*Levels, error) {
 		}
 	}
 	out, q := *l, len(l.Sums[0])
-	out.Counts, out.Sums, out.Products = slices.Clone(l.Counts), nil, nil
+	out.Counts, out.Sums, out.Products, out.Known = slices.Clone(l.Counts), nil, nil, int64(1+slices.Index(places, int(l.Known)-1))
 	for _, row := range l.Sums {
 		var sums []float64
 		for _, a := range places {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -30,9 +31,7 @@ func byLevel(t *testing.T, nb release.Neighbours) *release.Release {
 		z = append(z, float64(i*i%17)+0.25)
 	}
 	r.TakeLevels(release.NewLevels("f", 2, nil), z)
-	if err := r.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Validate())
 	if !slices.Equal(r.Measured(), z) {
 		t.Fatalf("measured %v, not %v", r.Measured(), z)
 	}
@@ -58,9 +57,7 @@ func testByLevels(t *testing.T, r *release.Release) {
 		}
 	}
 	var file bytes.Buffer
-	if _, err := r.WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.WriteTo(&file))(t)
 	again, err := release.Read(&file)
 	if err != nil || !reflect.DeepEqual(again, r) {
 		t.Errorf("read %+v, %v", again, err)
@@ -73,13 +70,8 @@ func testByLevels(t *testing.T, r *release.Release) {
 	if near := func(x, y float64) bool { return math.Abs(x-y*r.Noise.SD()) < 1e-9 }; !near(sd[release.Index(5, 0, 0)], squares) || !near(sd[0], dummy) || sd[release.Index(5, 4, 4)] != r.Noise.SD() {
 		t.Errorf("sds %v", sd)
 	}
-	model, err := r.Select("x ~ y + f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := model.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(r.Select("x ~ y + f"))(t)
+	must.Do(t, model.Validate())
 	if got, want := model.Levels.Sums[1], []float64{r.Levels.Sums[1][2], r.Levels.Sums[1][1]}; !slices.Equal(got, want) || model.Schema.Covariates[0].Name != "fb" {
 		t.Errorf("sums of y and x: %v, not %v", got, want)
 	}
@@ -151,9 +143,7 @@ func TestByResponse(t *testing.T) {
 		}
 	}
 	var file bytes.Buffer
-	if _, err := r.WriteTo(&file); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.WriteTo(&file))(t)
 	text := file.String()
 	if again, err := release.Read(&file); err != nil || !reflect.DeepEqual(again, r) {
 		t.Errorf("read %+v, %v", again, err)
@@ -170,6 +160,33 @@ func TestByResponse(t *testing.T) {
 		change(damaged)
 		if err := damaged.Validate(); err == nil || !strings.HasPrefix(err.Error(), says+":") {
 			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// TestKnownSquare: the square of a response of 0 and 1 is n, and has no noise but that of n; models know which column it is
+// of; a file in which it was measured is read as well.
+func TestKnownSquare(t *testing.T) {
+	for nb, noise := range map[release.Neighbours]float64{release.ReplaceOne: 0, release.AddRemove: math.Sqrt(3)} {
+		r := byLevel(t, nb)
+		r.Schema.Response = schema.Column{Name: "y", Upper: 1, Type: "boolean"}
+		must.Do(t, r.Validate())
+		like := release.NewLevels("f", 2, nil)
+		like.Known = 3
+		r.TakeLevels(like, r.Measured())
+		must.Do(t, r.Validate())
+		if yy, sd := r.Measured()[r.Levels.KnownAt()], r.ScaledSD(); yy != float64(r.N) || math.Abs(sd[len(sd)-1]-noise*r.Noise.SD()) > 1e-9 {
+			t.Errorf("%s: Σy² = %v, n = %d, noise %v", nb, yy, r.N, sd)
+		}
+		for formula, known := range map[string]int64{"x ~ y + f": 1, "y ~ x": 2, "x ~ f": 0, "y ~ 1": 1} {
+			if model := must.Get(r.Select(formula))(t); model.Levels.Known != known || model.Validate() != nil {
+				t.Errorf("%s: known %d, %v", formula, model.Levels.Known, model.Validate())
+			}
+		}
+		for _, r.Levels.Known = range []int64{-1, 2, 4} {
+			if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels.known: ") {
+				t.Errorf("known %d: %v", r.Levels.Known, err)
+			}
 		}
 	}
 }

@@ -52,6 +52,8 @@ func (r *Release) validateLevels() error {
 		return within("levels", within("merged", fmt.Errorf("must be from 0 to %d, not %d", MaxLevels, l.Merged)))
 	case l.Factor == "" && (l.Merged == 0 || !r.Schema.Intercept):
 		return within("levels", within("factor", errors.New("missing; only a model with an intercept, of levels that are \"merged\", has none")))
+	case l.Known < 0 || l.Known > int64(q) || l.Known > 0 && (r.Frame != nil || l.Products != nil || !d.Columns()[k+int(l.Known)-1].Binary()):
+		return within("levels", within("known", fmt.Errorf("%d is no place, from 1, of a column of 0 and 1 behind those of the factor, of one look at products over all rows", l.Known)))
 	case own != nil:
 		return within("schema", within("covariates", own))
 	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):

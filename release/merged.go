@@ -16,7 +16,7 @@ import (
 // it has the number of that which it is a part of. In the box a count of all rows tells nothing of a public n.
 func (r *Release) merged(first []schema.Column, factor string, of []int) *Release {
 	l, k, products := r.Levels, len(first), r.products()
-	to := &Levels{Factor: factor, Counts: []float64{}, Sums: make([][]float64, k+1), Noise: l.Noise, Merged: max(1, l.Merged) * int64(len(of)/(k+1))}
+	to := &Levels{Factor: factor, Counts: []float64{}, Sums: make([][]float64, k+1), Noise: l.Noise, Known: l.Known, Merged: max(1, l.Merged) * int64(len(of)/(k+1))}
 	if k > 0 || r.Frame != nil || r.Neighbours() == AddRemove {
 		to.Counts = make([]float64, k+1)
 	}

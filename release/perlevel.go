@@ -3,7 +3,6 @@ package release
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -185,16 +184,6 @@ func (r *Release) ownPlaces(d *schema.Design, at []int) (places []int, err error
 		places = append(places, slices.Index(own, at[j]))
 	}
 	return places, err
-}
-
-// PerLevelSensitivity is LevelSensitivity of products per level, of q columns behind the dummies (docs/sensitivity.md):
-// K + q(q+3) in both norms, K = 1 for k = 1 and else 2; to add-remove neighbours that of a row's entries.
-func PerLevelSensitivity(q, k int, nb Neighbours) (l1, l2Squared *big.Rat) {
-	if nb == AddRemove {
-		return Sums.Sensitivity(q, nb)
-	}
-	most := int64(min(2, k) + q*(q+3))
-	return big.NewRat(most, 1), big.NewRat(most, 1)
 }
 
 // validatePerLevel checks the shape of products.

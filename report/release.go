@@ -115,7 +115,7 @@ func contents(r *release.Release) string {
 		if r.Frame == nil {
 			law = fmt.Sprintf("%s (sd %s)", noise(r.Noise), general(r.Noise.SD()))
 		}
-		text += fmt.Sprintf("which follow from %d that have %s: %s", len(r.Measured()), law, ofLevels(r.Levels))
+		text += fmt.Sprintf("which follow from %d that have %s: %s", len(r.Measured())-int(min(1, r.Levels.Known)), law, ofLevels(r.Levels))
 		if r.Frame == nil {
 			return text + "."
 		}
@@ -141,6 +141,8 @@ func ofLevels(l *release.Levels) string {
 		return sums + products + " within each"
 	case l.Products != nil:
 		return sums + products + merged
+	case l.Known > 0:
+		products += " but for the square of one that is 0 or 1"
 	}
 	return sums + merged + products
 }
@@ -297,7 +299,9 @@ func statistics(r *release.Release) []block {
 	}
 	for j := first; j < m; j++ {
 		c := columns[j]
-		add(c.Name+"²", release.Index(m, j, j))
+		if r.Levels == nil || j-first != int(r.Levels.Known)-1 {
+			add(c.Name+"²", release.Index(m, j, j))
+		}
 		for k := j + 1; k < m && m <= mostMultiplied; k++ {
 			add(c.Name+" × "+columns[k].Name, release.Index(m, j, k))
 		}

@@ -12,16 +12,12 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// CalibrateLevels is Calibrate of a release of sums by the levels of a factor of k dummies among m
-// columns, to release.LevelSensitivity, or to that of products per level.
-func CalibrateLevels(m, k int, perLevel bool, pr release.Privacy, noise release.Kind) (release.Noise, error) {
+// CalibrateLevels is Calibrate of sums by the levels of a factor.
+func CalibrateLevels(l release.Leveled, pr release.Privacy, noise release.Kind) (release.Noise, error) {
 	if err := checkPrivacy(pr, noise); err != nil {
 		return release.Noise{}, err
 	}
-	l1, squared := release.LevelSensitivity(m, k, pr.Neighbours)
-	if perLevel {
-		l1, squared = release.PerLevelSensitivity(m-k, k, pr.Neighbours)
-	}
+	l1, squared := l.Sensitivity(pr.Neighbours)
 	if noise == release.Gaussian {
 		return gaussianNoise(squared, pr)
 	}
@@ -29,9 +25,9 @@ func CalibrateLevels(m, k int, perLevel bool, pr release.Privacy, noise release.
 }
 
 // ChooseLevels is Choose of such a release.
-func ChooseLevels(m, k int, perLevel bool, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+func ChooseLevels(l release.Leveled, pr release.Privacy) (noise release.Kind, factor float64, err error) {
 	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
-		return CalibrateLevels(m, k, perLevel, pr, noise)
+		return CalibrateLevels(l, pr, noise)
 	})
 }
 
@@ -49,11 +45,12 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if err != nil {
 		return nil, err
 	}
-	stated, err := CalibrateLevels(s.m, k, false, pr, noise)
+	known := d.Response.Binary()
+	stated, err := CalibrateLevels(release.Leveled{M: s.m, Dummies: k, Known: known}, pr, noise)
 	if err != nil {
 		return nil, err
 	}
-	z, err := s.byLevels(k, pr.Neighbours)
+	z, err := s.byLevels(k, known, pr.Neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +64,11 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if pr.Neighbours == release.ReplaceOne {
 		r.N = s.N
 	}
-	r.TakeLevels(release.NewLevels(factor, k, nil), toScaled(z, 2*LatticeBits))
+	like, measured := release.NewLevels(factor, k, nil), toScaled(z, 2*LatticeBits)
+	if known {
+		like.Known, measured = int64(s.m-k), append(measured, 0) // which follows
+	}
+	r.TakeLevels(like, measured)
 	return valid(ctx, r)
 }
 
@@ -91,7 +92,7 @@ func PublishPerLevel(ctx context.Context, levels []*Statistics, d *schema.Design
 		return nil, err
 	}
 	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr}
-	if r.Noise, err = CalibrateLevels(k+levels[0].m, k, true, pr, noise); err != nil {
+	if r.Noise, err = CalibrateLevels(release.Leveled{M: k + levels[0].m, Dummies: k, PerLevel: true}, pr, noise); err != nil {
 		return nil, err
 	}
 	var counts, sums, products []*big.Int
@@ -117,14 +118,21 @@ func PublishPerLevel(ctx context.Context, levels []*Statistics, d *schema.Design
 
 // byLevels are the sums of release.Combinations of a factor whose k dummies are the first columns, as
 // multiples of 2^-40. Twice each is a whole combination of the statistics, and even, where all rows
-// are in one level.
-func (s *Statistics) byLevels(k int, nb release.Neighbours) ([]*big.Int, error) {
+// are in one level. Where the response's square is known, which is the last and left out, it must be ±1 throughout.
+func (s *Statistics) byLevels(k int, known bool, nb release.Neighbours) ([]*big.Int, error) {
 	if err := s.CheckLevels(k); err != nil {
 		return nil, err
 	}
+	if known && s.BigInts()[release.Index(s.m, s.m-1, s.m-1)].Cmp(s.rows()) != 0 {
+		return nil, errors.New("a response of 0 and 1 is between them in a row: sums by levels cannot be private")
+	}
 	sums, n := s.BigInts(), s.rows()
 	var all []*big.Int
-	for _, c := range release.Combinations(s.m, k, release.LevelCounts(k, nb)) {
+	combinations := release.Combinations(s.m, k, release.LevelCounts(k, nb))
+	if known {
+		combinations = combinations[:len(combinations)-1]
+	}
+	for _, c := range combinations {
 		twice := multiple(n, 2*c.Rows)
 		for i, at := range c.At {
 			twice.Add(twice, multiple(sums[at], 2*c.Weight[i]))

@@ -29,11 +29,11 @@ func inLevel(k, l int, v []float64) []float64 {
 }
 
 // levelSums are what noise is put on, exact integers, of rows.
-func levelSums(t *testing.T, k int, nb release.Neighbours, rows ...[]float64) []*big.Int {
+func levelSums(t *testing.T, l release.Leveled, nb release.Neighbours, rows ...[]float64) []*big.Int {
 	t.Helper()
-	a := NewAccumulator(len(rows[0]))
+	a := NewAccumulator(l.M)
 	must.Do(t, a.AddRows(slices.Concat(rows...)))
-	return must.Get(a.Statistics().byLevels(k, nb))(t)
+	return must.Get(a.Statistics().byLevels(l.Dummies, l.Known, nb))(t)
 }
 
 // levelDistance is the L1 distance, and the square of the L2 distance, of such sums.
@@ -46,116 +46,88 @@ func levelDistance(v, w []*big.Int) (l1, l2 float64) {
 	return l1, l2
 }
 
-// TestLevelSensitivity climbs from random rows in the same level or another, through the integers that
+// climb moves entries of rows one at a time, up to where none takes sums farther apart; the last stay −1 or 1 where these are
+// known.
+func climb(rows [][]float64, known bool, apart func() float64) (most float64) {
+	most = apart()
+	for step := 1.0; step > 0.01; {
+		better := false
+		for _, x := range rows {
+			for j, old := range x {
+				to := []float64{max(-1, old-step), min(1, old+step)}
+				if known && j == len(x)-1 {
+					to = []float64{-old}
+				}
+				for _, v := range to {
+					x[j] = v
+					if d := apart(); d > most {
+						most, better, old = d, true, v
+					}
+					x[j] = old
+				}
+			}
+		}
+		if !better {
+			step /= 2
+		}
+	}
+	return most
+}
+
+// TestLevelSensitivity climbs from random rows in the same level or another, or that others lack, through the integers that
 // are published: none is beyond the claim, the worst comes within 1 %, and the points of the proof
 // attain it but for the lattice.
 func TestLevelSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
-	for _, k := range []int{2, 9, 1}[:testsize.Of(1, 3)] {
-		for q := 1; q <= 4; q++ {
-			l1, l2 := release.LevelSensitivity(k+q, k, release.ReplaceOne)
-			claim := [2]float64{}
-			claim[0], _ = l1.Float64()
-			claim[1], _ = l2.Float64()
-			shared := inLevel(k, 0, make([]float64, q))
-			for norm := range 2 {
-				of := func(level int, x []float64) []*big.Int {
-					return levelSums(t, k, release.ReplaceOne, inLevel(k, level, x), shared)
-				}
-				apart := func(v, w []*big.Int) float64 {
-					d1, d2 := levelDistance(v, w)
-					return [2]float64{d1, d2}[norm]
-				}
-				most := 0.0
-				for range testsize.Of(6, 30) {
-					levels, v, w := [2]int{rng.IntN(k + 1), rng.IntN(k + 1)}, make([]float64, q), make([]float64, q)
-					for j := range q {
-						v[j], w[j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1
-					}
-					z := [2][]*big.Int{of(levels[0], v), of(levels[1], w)}
-					best := apart(z[0], z[1])
-					for step := 1.0; step > 0.01; {
-						better := false
-						for i, x := range [][]float64{v, w} {
-							for j := range q {
-								for _, by := range []float64{-step, step} {
-									old := x[j]
-									x[j] = max(-1, min(1, old+by))
-									moved := of(levels[i], x)
-									if d := apart(moved, z[1-i]); d > best {
-										best, better, z[i] = d, true, moved
-									} else {
-										x[j] = old
-									}
-								}
-							}
-						}
-						if !better {
-							step /= 2
-						}
-					}
-					most = max(most, best)
-				}
-				if most > claim[norm] || most < 0.99*claim[norm] {
-					t.Errorf("k=%d q=%d norm %d: the worst found is %v, the claim %v", k, q, norm+1, most, claim[norm])
-				}
-				v, w := make([]float64, q), make([]float64, q)
-				for j := range q {
-					v[j], w[j] = 1, 1
-					if j >= (q+1)/2 {
-						w[j] = -1
-					} else if norm == 0 && q%2 == 1 {
-						w[j] = 1 - 2/float64(q+3)
-					}
-				}
-				if got := apart(of(k-1, v), of(k, w)); math.Abs(got-claim[norm]) > 1e-5 && !(norm == 1 && q%2 == 1) {
-					t.Errorf("k=%d q=%d norm %d: the proof's point has %v, the claim is %v", k, q, norm+1, got, claim[norm])
+	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
+		for _, k := range []int{2, 9, 1}[:testsize.Of(1, 3)] {
+			for q := 1; q <= 4; q++ {
+				for _, known := range []bool{false, true} {
+					searchLevels(t, release.Leveled{M: k + q, Dummies: k, Known: known}, nb, rng)
 				}
 			}
 		}
 	}
 }
 
-// TestLevelSensitivityAddRemove climbs from random rows that others lack, through the integers that are published: none
-// is beyond the claim, and the worst attain it.
-func TestLevelSensitivityAddRemove(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 10))
-	for _, k := range []int{1, 2, 9} {
-		for q := 1; q <= 4; q++ {
-			l1, l2 := release.LevelSensitivity(k+q, k, release.AddRemove)
-			shared := inLevel(k, rng.IntN(k+1), make([]float64, q))
-			without := levelSums(t, k, release.AddRemove, shared)
-			for norm, claim := range []float64{ratToFloat(l1), ratToFloat(l2)} {
-				apart := func(x []float64) float64 {
-					d1, d2 := levelDistance(levelSums(t, k, release.AddRemove, inLevel(k, rng.IntN(k+1), x), shared), without)
-					return [2]float64{d1, d2}[norm]
-				}
-				most := 0.0
-				for range testsize.Of(6, 30) {
-					x := make([]float64, q)
-					for j := range x {
-						x[j] = 2*rng.Float64() - 1
-					}
-					best := apart(x)
-					for step := 1.0; step > 0.01; step /= 2 {
-						for j := range x {
-							for _, by := range []float64{-step, step} {
-								old := x[j]
-								x[j] = max(-1, min(1, old+by))
-								if d := apart(x); d > best {
-									best = d
-								} else {
-									x[j] = old
-								}
-							}
-						}
-					}
-					most = max(most, best)
-				}
-				if most > claim || most < 0.99*claim {
-					t.Errorf("k=%d q=%d norm %d: the worst found is %v, the claim %v", k, q, norm+1, most, claim)
+func searchLevels(t *testing.T, l release.Leveled, nb release.Neighbours, rng *rand.Rand) {
+	t.Helper()
+	k, q := l.Dummies, l.M-l.Dummies
+	l1, l2 := l.Sensitivity(nb)
+	shared := inLevel(k, 0, append(make([]float64, q-1), 1))
+	for norm, claim := range []float64{ratToFloat(l1), ratToFloat(l2)} {
+		apart := func(levels [2]int, v, w []float64) float64 {
+			second := [][]float64{shared, inLevel(k, levels[1], w)}
+			if nb == release.AddRemove {
+				second = second[:1]
+			}
+			d1, d2 := levelDistance(levelSums(t, l, nb, shared, inLevel(k, levels[0], v)), levelSums(t, l, nb, second...))
+			return [2]float64{d1, d2}[norm]
+		}
+		most := 0.0
+		for range testsize.Of(4, 12) {
+			levels, rows := [2]int{rng.IntN(k + 1), rng.IntN(k + 1)}, [][]float64{make([]float64, q), make([]float64, q)}
+			for j := range q {
+				if rows[0][j], rows[1][j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1; l.Known && j == q-1 {
+					rows[1][j] = 1
 				}
 			}
+			most = max(most, climb(rows, l.Known, func() float64 { return apart(levels, rows[0], rows[1]) }))
+		}
+		if most > claim || most < 0.99*claim {
+			t.Errorf("%+v, %s, norm %d: the worst found is %v, the claim %v", l, nb, norm+1, most, claim)
+		}
+		v, w := make([]float64, q), make([]float64, q)
+		for j := range q {
+			v[j], w[j] = 1, 1
+			if j >= (q+1)/2 || l.Known && q == 1 {
+				w[j] = -1
+			} else if norm == 0 && q%2 == 1 {
+				w[j] = 1 - 2/float64(q+3)
+			}
+		}
+		if got := apart([2]int{k - 1, k}, v, w); math.Abs(got-claim) > 1e-5 && !(norm == 1 && q%2 == 1) {
+			t.Errorf("%+v, %s, norm %d: the proof's point has %v, the claim is %v", l, nb, norm+1, got, claim)
 		}
 	}
 }
@@ -211,11 +183,13 @@ func TestPublishLevels(t *testing.T) {
 			t.Errorf("n has a variance of %v, and three counts have one of %v", ofN/200, want/200)
 		}
 	}
-	for _, half := range [][]float64{{0, -1, 0, 0}, {1, 1, 0, 0}} {
+	known := levelDesign()
+	known.Response.Type = "boolean"
+	for says, half := range map[string][]float64{"in no level": {0, -1, 0, 0}, "or in several": {1, 1, 0, 0}, "between them in a row": {1, -1, 0, 0.5}} {
 		b := NewAccumulator(4)
 		must.Do(t, b.Add(half))
-		if _, err := PublishLevels(context.Background(), b.Statistics(), levelDesign(), "f", privacy, release.Laplace, e); err == nil || !strings.Contains(err.Error(), "in no level") {
-			t.Errorf("dummies %v: %v", half[:2], err)
+		if _, err := PublishLevels(context.Background(), b.Statistics(), known, "f", privacy, release.Laplace, e); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: %v", half, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestPerLevelSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for _, k := range []int{1, 3} {
 		for q := 1; q <= 3; q++ {
-			l1, l2 := release.PerLevelSensitivity(q, k, release.ReplaceOne)
+			l1, l2 := release.Leveled{M: k + q, Dummies: k, PerLevel: true}.Sensitivity(release.ReplaceOne)
 			claim, _ := l1.Float64()
 			squared, _ := l2.Float64()
 			if s := (levelled{k + 1, q, true}); claim != s.l1() || squared != s.squaredL2() {
