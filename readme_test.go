@@ -90,9 +90,7 @@ func TestPrintedCode(t *testing.T) {
 
 // The tests that README names are those that CI runs.
 func TestREADMETests(t *testing.T) {
-	if !strings.Contains(read(t, "README.md"), "\n$ go test ./...\n") {
-		t.Error("README.md does not say how to run the tests")
-	}
+	must.Say(t, read(t, "README.md"), "\n$ go test ./...\n")
 	if !regexp.MustCompile(`(?m)^step go test \./\.\.\.$`).MatchString(read(t, ".ci/run")) {
 		t.Error(".ci/run does not run the tests as README.md says")
 	}

@@ -169,11 +169,7 @@ func TestPopulationSummary(t *testing.T) {
 		t.Errorf("margin %v", m)
 	}
 	text := written(t, study, trials)
-	for _, part := range []string{"\np,5,0,0,m,,,,3,1,0,x,", "ls_hit95,rhat,ess", `"ratio": 2`} {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
-		}
-	}
+	must.Say(t, text, "\np,5,0,0,m,,,,3,1,0,x,", "ls_hit95,rhat,ess", `"ratio": 2`)
 }
 
 // What a design of a population may not say, and rows that are not its own.

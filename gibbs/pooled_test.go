@@ -23,17 +23,7 @@ func TestPooledGradient(t *testing.T) {
 		k := newExactSites(problem, rng)
 		for j, s := range k.all {
 			before := slices.Clone(s.params.Theta)
-			if !s.ancillary.hold(s.phi) {
-				t.Fatal("no coordinates")
-			}
-			again := make([]float64, s.q)
-			s.ancillary.move(s.phi)
-			s.ancillary.write(again)
-			for i, v := range s.s {
-				if d := again[i] - v; !(math.Abs(d) < 1e-9*s.n) {
-					t.Errorf("shared=%t: statistic %d is off by %g", c.Shared, i, d)
-				}
-			}
+			restores(t, c.Shared, s)
 			for i, v := range before {
 				if d := k.hierarchy.At[j][i] - v; !(math.Abs(d) < 1e-12*(1+math.Abs(v))) {
 					t.Errorf("shared=%t: coefficient %d is off by %g", c.Shared, i, d)

@@ -24,17 +24,7 @@ func TestSitesGradient(t *testing.T) {
 		_, problem := c.Draw(rng)
 		k := newExactSites(problem, rng)
 		for _, s := range k.all {
-			if !s.ancillary.hold(s.phi) {
-				t.Fatal("no coordinates")
-			}
-			again := make([]float64, s.q)
-			s.ancillary.move(s.phi)
-			s.ancillary.write(again)
-			for i, v := range s.s {
-				if d := again[i] - v; !(math.Abs(d) < 1e-9*s.n) {
-					t.Errorf("shared=%t: statistic %d is off by %g", c.Shared, i, d)
-				}
-			}
+			restores(t, c.Shared, s)
 			for i := range s.regression.slope {
 				s.regression.slope[i] = rng.NormFloat64()
 			}
@@ -45,6 +35,22 @@ func TestSitesGradient(t *testing.T) {
 		}
 		checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
 		checkSlope(t, rigid{k.target}, k.all[0].phi[:k.lead], k.all...)
+	}
+}
+
+// restores has a site hold its (f, A), and checks that they and the parameters give back s.
+func restores(t *testing.T, shared bool, s *site) {
+	t.Helper()
+	if !s.ancillary.hold(s.phi) {
+		t.Fatal("no coordinates")
+	}
+	again := make([]float64, s.q)
+	s.ancillary.move(s.phi)
+	s.ancillary.write(again)
+	for i, v := range s.s {
+		if d := again[i] - v; !(math.Abs(d) < 1e-9*s.n) {
+			t.Errorf("shared=%t: statistic %d is off by %g", shared, i, d)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
 )
 
@@ -39,9 +40,7 @@ func TestWideFunnel(t *testing.T) {
 // size: the sampler says so.
 func TestNealsFunnelWarns(t *testing.T) {
 	d := draw(t, funnel(10, 3), Options{}, mcmc.Plan{Chains: 4, Warmup: 500, Draws: 500, Seed: 4})
-	if !strings.Contains(strings.Join(d.Warnings, "\n"), "E-BFMI") {
-		t.Errorf("warnings: %q", d.Warnings)
-	}
+	must.Say(t, strings.Join(d.Warnings, "\n"), "E-BFMI")
 }
 
 // Yet no transition leads away from it: begun at exact draws, v stays N(0, 9),

@@ -22,9 +22,7 @@ func bounded() *Release {
 func TestBoundsRoundTrip(t *testing.T) {
 	first := write(t, bounded())
 	const want = "  \"bounds\": {\"method\": \"auto\", \"epsilon\": 0.2, \"columns\": [\"x\", \"y\"]},\n"
-	if !strings.Contains(first, want) {
-		t.Errorf("got\n%swant in it\n%s", first, want)
-	}
+	must.Say(t, first, want)
 	back := must.Get(Read(strings.NewReader(first)))(t)
 	if !reflect.DeepEqual(back, bounded()) || write(t, back) != first {
 		t.Errorf("read back as %+v", back)

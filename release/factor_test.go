@@ -46,9 +46,7 @@ func TestFactorFile(t *testing.T) {
 			`{"name": "t", "lower": 0, "upper": 1, "type": "boolean"}`,
 			"\n    \"factors\": [\n      {\"name\": \"f\", \"levels\": [\"u\", \"v\", \"w\"]}\n    ],\n    \"intercept\"",
 		} {
-			if !strings.Contains(text, part) {
-				t.Errorf("%s\ndoes not hold %s", text, part)
-			}
+			must.Say(t, text, part)
 		}
 		back, err := Read(strings.NewReader(text))
 		if err != nil || !reflect.DeepEqual(back, r) {

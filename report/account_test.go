@@ -43,11 +43,7 @@ func linear(a accounting.Accountant, count int) (float64, error) {
 func TestPlotAccount(t *testing.T) {
 	var svg, raster bytes.Buffer
 	must.Do(t, report.PlotAccount(&svg, accountOf("epsilon"), 1000, linear, "svg"))
-	for _, text := range []string{"releases", "privacy-loss distributions", "1e-05"} {
-		if !strings.Contains(svg.String(), text) {
-			t.Errorf("the picture does not say %q", text)
-		}
-	}
+	must.Say(t, svg.String(), "releases", "privacy-loss distributions", "1e-05")
 	if strings.Contains(svg.String(), "Rényi") {
 		t.Error("a line without points has a name")
 	}

@@ -209,9 +209,7 @@ func TestBrowserSeesFaults(t *testing.T) {
 		told[s.Page] += strings.Join(s.Faults, "\n")
 	}
 	for name, f := range faults {
-		if !strings.Contains(told[name], f.says) {
-			t.Errorf("%s: no %q in %q", name, f.says, told[name])
-		}
+		must.Say(t, told[name], f.says)
 	}
 	if len(console) == 0 { // of the image, which the page's policy forbids
 		t.Error("the console's errors are not seen")

@@ -81,9 +81,7 @@ func TestForecastPlot(t *testing.T) {
 		var svg, raster bytes.Buffer
 		must.Do(t, report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&svg, "svg"))
 		for _, text := range c.says {
-			if !strings.Contains(svg.String(), text) {
-				t.Errorf("the picture does not say %q", text)
-			}
+			must.Say(t, svg.String(), text)
 		}
 		// What a figure's key has is drawn: a line of dashes, or a ring, in the panel as well.
 		if drawn := strings.Count(svg.String(), "dasharray:6,4") + strings.Count(svg.String(), "A3,3 0 1 1")/2; drawn < 2 {

@@ -52,11 +52,7 @@ func TestFitOptions(t *testing.T) {
 	f := fitted(t, made(), "")
 	var b bytes.Buffer
 	must.Do(t, report.Fit(&b, f, report.Options{Units: dpreg.Scaled, Level: 0.8}))
-	for _, part := range []string{"scaled units", "u-80%"} {
-		if !strings.Contains(b.String(), part) {
-			t.Errorf("no %q in\n%s", part, b.String())
-		}
-	}
+	must.Say(t, b.String(), "scaled units", "u-80%")
 	b.Reset()
 	must.Do(t, report.Fit(&b, fitted(t, made(), "naive"), report.Options{}))
 	if text := b.String(); strings.Contains(text, "Price") || !strings.Contains(text, "Warning: naive") {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,36 +108,6 @@ func TestArrowCut(t *testing.T) {
 	}
 }
 
-func TestArrowDamaged(t *testing.T) {
-	rng := rand.New(rand.NewPCG(10, 10))
-	tries := testsize.Of(10, 500)
-	for _, name := range elsewhere(t, ArrowFormat) {
-		text := must.Get(os.ReadFile(name))(t)
-		path := filepath.Join(t.TempDir(), filepath.Base(name))
-		for range tries {
-			var edits []byte
-			for range 1 + rng.IntN(3) {
-				edits = append(edits, byte(rng.Uint32()), byte(rng.Uint32()), byte(1+rng.IntN(255)))
-			}
-			survives(t, path, damage(text, edits))
-		}
-	}
-}
+func TestArrowDamaged(t *testing.T) { damaged(t, ArrowFormat, testsize.Of(10, 500)) }
 
-// A file with any bytes changed is read, or refused without a word of what it holds.
-func FuzzArrow(f *testing.F) {
-	var files [][]byte
-	for i, path := range elsewhere(f, ArrowFormat) {
-		text := must.Get(os.ReadFile(path))(f)
-		files = append(files, text)
-		f.Add(byte(i), []byte{0, 40, 255}, len(text))
-	}
-	path := filepath.Join(f.TempDir(), "data.arrow")
-	f.Fuzz(func(t *testing.T, which byte, edits []byte, length int) {
-		damaged := damage(files[int(which)%len(files)], edits)
-		if length >= 0 && length < len(damaged) {
-			damaged = damaged[:length]
-		}
-		survives(t, path, damaged)
-	})
-}
+func FuzzArrow(f *testing.F) { fuzzed(f, elsewhere(f, ArrowFormat)) }

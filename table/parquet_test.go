@@ -303,11 +303,11 @@ func TestParquetJoined(t *testing.T) {
 	}
 }
 
-func TestParquetDamaged(t *testing.T) {
+// damaged files of a format, as many of each as tries, are read, or refused without a word of what they hold.
+func damaged(t *testing.T, format Format, tries int) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	path, tries := filepath.Join(t.TempDir(), "data.parquet"), testsize.Of(25, 500)
-	for _, name := range elsewhere(t, ParquetFormat) {
-		text := must.Get(os.ReadFile(name))(t)
+	for _, name := range elsewhere(t, format) {
+		text, path := must.Get(os.ReadFile(name))(t), filepath.Join(t.TempDir(), filepath.Base(name))
 		for range tries {
 			var edits []byte
 			for range 1 + rng.IntN(3) {
@@ -318,27 +318,31 @@ func TestParquetDamaged(t *testing.T) {
 	}
 }
 
-// A file with any bytes changed is read, or refused without a word of what it holds.
-func FuzzParquet(f *testing.F) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	list, _ := people(rng, 20, true)
+// fuzzed files of one format are, with any bytes changed and cut off anywhere.
+func fuzzed(f *testing.F, paths []string) {
 	var files [][]byte
-	for i, path := range append(elsewhere(f, ParquetFormat),
-		writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8)),
-		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw)),
-	) {
+	for i, path := range paths {
 		text := must.Get(os.ReadFile(path))(f)
 		files = append(files, text)
 		f.Add(byte(i), []byte{0, 40, 255}, len(text))
 	}
-	path := filepath.Join(f.TempDir(), "data.parquet")
+	path := filepath.Join(f.TempDir(), "data"+filepath.Ext(paths[0]))
 	f.Fuzz(func(t *testing.T, which byte, edits []byte, length int) {
-		damaged := damage(files[int(which)%len(files)], edits)
-		if length >= 0 && length < len(damaged) {
-			damaged = damaged[:length]
+		text := damage(files[int(which)%len(files)], edits)
+		if length >= 0 && length < len(text) {
+			text = text[:length]
 		}
-		survives(t, path, damaged)
+		survives(t, path, text)
 	})
+}
+
+func TestParquetDamaged(t *testing.T) { damaged(t, ParquetFormat, testsize.Of(25, 500)) }
+
+func FuzzParquet(f *testing.F) {
+	list, _ := people(rand.New(rand.NewPCG(9, 9)), 20, true)
+	fuzzed(f, append(elsewhere(f, ParquetFormat),
+		writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8)),
+		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw))))
 }
 
 // crafted writes a file of n rows whose columns are all one page, without a value.

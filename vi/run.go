@@ -156,7 +156,6 @@ func Run(ctx context.Context, m *Model, o Options) (*Fit, error) {
 // aligned gradients of Jälkö, Prediger, Honkela & Kaski, DPVIm, 2023). Prior and entropy
 // are public and are added afterwards, without noise.
 type ascent struct {
-	model   *Model
 	options Options
 	fit     *Fit
 	guide   Guide
@@ -193,7 +192,7 @@ func newAscent(m *Model, o Options) (*ascent, error) {
 	}
 	dim := m.Dim()
 	vector := func() []float64 { return make([]float64, dim) }
-	a := &ascent{model: m, options: o, guide: Guide{dim, o.Full, o.Point}, rng: rand.New(rand.NewPCG(o.Seed, 1)), prior: NewGradients(m, nil),
+	a := &ascent{options: o, guide: Guide{dim, o.Full, o.Point}, rng: rand.New(rand.NewPCG(o.Seed, 1)), prior: NewGradients(m, nil),
 		theta: vector(), epsilon: vector(), g: vector(), own: vector()}
 	a.fit = &Fit{Guide: a.guide, Training: training, model: m}
 	a.lambda, a.gradient, a.average = make([]float64, a.guide.Len()), make([]float64, a.guide.Len()), make([]float64, a.guide.Len())

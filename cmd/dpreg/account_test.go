@@ -15,11 +15,7 @@ func TestAccountTable(t *testing.T) {
 	if r.code != done || r.stderr != "" {
 		t.Fatalf("exit code %d, stderr %q", r.code, r.stderr)
 	}
-	for _, text := range []string{"1000 releases", "rate 0.01", "add-remove", "epsilon", "upper 0.27213", "lower 0.27213", "Rényi"} {
-		if !strings.Contains(r.stdout, text) {
-			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
-		}
-	}
+	must.Say(t, r.stdout, "1000 releases", "rate 0.01", "add-remove", "epsilon", "upper 0.27213", "lower 0.27213", "Rényi")
 }
 
 // accountOf runs account and returns what stands under a key of the JSON.

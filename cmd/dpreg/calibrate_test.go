@@ -34,11 +34,7 @@ func outcome(t *testing.T, dir string) string {
 func TestCalibrate(t *testing.T) {
 	workspace(t)
 	r := calibrate(tiny).finished(t)
-	for _, part := range []string{"6 trials of each of 2 cells", "no privacy guarantee", "non-private", "MMD2"} {
-		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
-			t.Errorf("no %q in\n%s", part, r.stdout)
-		}
-	}
+	must.Say(t, must.Folded(r.stdout), "6 trials of each of 2 cells", "no privacy guarantee", "non-private", "MMD2")
 	var s struct {
 		Note  string
 		Cells []struct{ Method string }
@@ -51,9 +47,7 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("csv:\n%s", r.stdout)
 	}
 	r = calibrate("calibrate --schema pums.schema.json --formula income~age+educ --n 60 --eps 1 --data clamped --x binary --method naive --chains 1 --draws 150 --trials 3").finished(t)
-	if !strings.Contains(r.stdout, "binary covariates") {
-		t.Error(r.stdout)
-	}
+	must.Say(t, r.stdout, "binary covariates")
 }
 
 // Presets, and a change of each of their parts.
@@ -147,9 +141,7 @@ func TestCalibrateMerge(t *testing.T) {
 	if outcome(t, "m") != outcome(t, "whole") {
 		t.Error("shards have other results than one run")
 	}
-	if !strings.Contains(merged.stdout, "6 trials of each") {
-		t.Error(merged.stdout)
-	}
+	must.Say(t, merged.stdout, "6 trials of each")
 	calibrate(tiny+" --seed 5", "--save", "c", "--shard", "2/2").finished(t)
 	for line, says := range map[string]string{
 		"calibrate merge --save m2 a c":     "another study",
@@ -183,11 +175,7 @@ const resampled = "calibrate --population pums.csv --i-hold-the-data --formula i
 func TestCalibratePopulation(t *testing.T) {
 	workspace(t)
 	r := calibrate(resampled, "--save", "whole", "--plots", "--report", "whole/r.html").finished(t)
-	for _, part := range []string{"replacement from pums.csv", "LS 95%", "Slopes: ", "no privacy guarantee"} {
-		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
-			t.Errorf("no %q in\n%s", part, r.stdout)
-		}
-	}
+	must.Say(t, must.Folded(r.stdout), "replacement from pums.csv", "LS 95%", "Slopes: ", "no privacy guarantee")
 	wantPage(t, "whole/r.html", "replacement from pums.csv", "Slopes: ", "Share of trials whose 95 % interval holds")
 	for _, name := range []string{"results.csv", "summary.csv", "summary.json", "study.json", "journal", "plots/coverage.svg", "r.html"} {
 		if info, err := os.Stat("whole/" + name); err != nil || info.Mode().Perm() != private {

@@ -15,11 +15,7 @@ func TestCheck(t *testing.T) {
 	workspace(t)
 	args := append([]string{"check", "good.json", "--calibrate", "3"}, quick...)
 	table := command(append(args, "--plot", "c.svg")...).finished(t).says(t, "plot written to c.svg")
-	for _, part := range []string{"Posterior predictive check of income ~ educ", "educ × income", "all sums", "outside the bounds", "3 refits to releases"} {
-		if !strings.Contains(table.stdout, part) {
-			t.Errorf("no %q in\n%s", part, table.stdout)
-		}
-	}
+	must.Say(t, table.stdout, "Posterior predictive check of income ~ educ", "educ × income", "all sums", "outside the bounds", "3 refits to releases")
 	if svg := read(t, "c.svg"); !strings.Contains(svg, "<svg") || !strings.Contains(svg, "educ × income") {
 		t.Errorf("the plot is %.200s", svg)
 	}
@@ -50,9 +46,7 @@ func TestCheckOfMany(t *testing.T) {
 	write(t, "pums.csv", widened(t, "pums.csv", 3))
 	command("release", "pums.csv", "--eps", "1", "--bounds", "a0=0:100,a1=0:100,a2=0:100", "-o", "wide.json").finished(t)
 	c := command("check", "wide.json", "--method", "gibbs-ss-update", "--warmup", "100", "--draws", "10").says(t, "not calibrated")
-	if !strings.Contains(c.stdout, "Not calibrated") {
-		t.Errorf("exit code %d\n%s", c.code, c.stdout)
-	}
+	must.Say(t, c.stdout, "Not calibrated")
 }
 
 // widened repeats the first column of a file, as a0, a1 and so on.

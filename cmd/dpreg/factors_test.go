@@ -188,9 +188,7 @@ func TestDropRows(t *testing.T) {
 		t.Errorf("n = %d", r.N)
 	}
 	out := command(append(append([]string{"fit", "--method", "non-private", "--i-hold-the-data"}, drop...), quick...)...).finished(t)
-	if !strings.Contains(out.stdout, "n = 60") {
-		t.Errorf("stdout:\n%s", out.stdout)
-	}
+	must.Say(t, out.stdout, "n = 60")
 }
 
 // TestByLevelEndToEnd: a release by levels says what it has, is answered at no further ε by an order that
@@ -222,11 +220,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "--by-level", "colour", "-o", "s.json", "--no-ledger").finished(t)
 	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "-o", "plain.json", "--no-ledger").finished(t)
 	joint := command(append(strings.Fields("infer r.json s.json --pooling partial --save joint/"), quick...)...).finished(t)
-	for _, says := range []string{"it alone has the law of sums by levels", "partial pooling", "colourgreen @ s.json"} {
-		if !strings.Contains(joint.stdout, says) {
-			t.Errorf("it does not say %q: %s", says, joint.stdout)
-		}
-	}
+	must.Say(t, joint.stdout, "it alone has the law of sums by levels", "partial pooling", "colourgreen @ s.json")
 	command("predict", "--draws", "joint/", "people.csv", "--custodian", "s.json").finished(t)
 	if checked := command(append(strings.Fields("check r.json s.json --calibrate 0"), quick...)...).finished(t); strings.Count(checked.stdout, "age in dark blue") != 2 {
 		t.Error(checked.stdout)

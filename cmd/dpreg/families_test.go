@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -13,11 +14,7 @@ func TestFamily(t *testing.T) {
 	workspace(t)
 	const formula = "married ~ age + educ"
 	first := fit("--eps", "3", "--formula", formula, "--family", "binomial", "--steps", "1").finished(t)
-	for _, part := range []string{"family binomial (logit link)", "Odds ratio", "educ", "Contr.", "Price of privacy"} {
-		if !strings.Contains(first.stdout, part) {
-			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
-		}
-	}
+	must.Say(t, first.stdout, "family binomial (logit link)", "Odds ratio", "educ", "Contr.", "Price of privacy")
 	for _, part := range []string{"sigma"} {
 		if strings.Contains(first.stdout, part) {
 			t.Errorf("the result has %q, which it cannot:\n%s", part, first.stdout)
@@ -78,23 +75,11 @@ func TestFamilyOfCustodians(t *testing.T) {
 		command("release", "pums.csv", "--eps", "3", "--formula", "married ~ age", "--steps", "1", "-o", name).finished(t)
 	}
 	joint := command(append(strings.Fields("infer north.json south.json --family binomial"), quick...)...).finished(t)
-	for _, part := range []string{"family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release can tell (dpreg check) of columns that bounds cut and custodians that differ by much; it cannot of curves"} {
-		if !strings.Contains(strings.Join(strings.Fields(joint.stdout), " "), part) {
-			t.Errorf("the result lacks %q:\n%s", part, joint.stdout)
-		}
-	}
+	must.Say(t, must.Folded(joint.stdout), "family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release can tell (dpreg check) of columns that bounds cut and custodians that differ by much; it cannot of curves")
 	checked := command(append(strings.Fields("check north.json south.json --family binomial --calibrate 0"), quick...)...).finished(t)
-	for _, part := range []string{"at 2 custodians", "age × married", "all releases", "the logistic model has as many parameters"} {
-		if !strings.Contains(strings.Join(strings.Fields(checked.stdout), " "), part) {
-			t.Errorf("the check lacks %q:\n%s", part, checked.stdout)
-		}
-	}
+	must.Say(t, must.Folded(checked.stdout), "at 2 custodians", "age × married", "all releases", "the logistic model has as many parameters")
 	pooled := command(append(strings.Fields("infer north.json south.json --family binomial --pooling partial --save d --report r.html"), quick...)...).finished(t)
-	for _, part := range []string{"partial pooling", "spread(age)", "age @ south.json", "coefficients normal about common ones"} {
-		if !strings.Contains(strings.Join(strings.Fields(pooled.stdout), " "), part) {
-			t.Errorf("the result lacks %q:\n%s", part, pooled.stdout)
-		}
-	}
+	must.Say(t, must.Folded(pooled.stdout), "partial pooling", "spread(age)", "age @ south.json", "coefficients normal about common ones")
 	if page, summary := read(t, "r.html"), read(t, "d/summary.json"); !strings.Contains(page, "Coefficients of each custodian") || strings.Contains(summary+pooled.stdout, "sigma") {
 		t.Errorf("of partial pooling it says\n%s", summary)
 	}
@@ -144,11 +129,7 @@ func TestFamilyRefusals(t *testing.T) {
 func TestCounts(t *testing.T) {
 	workspace(t)
 	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "150", "--chains", "2", "--warmup", "200")
-	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link"} {
-		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
-			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
-		}
-	}
+	must.Say(t, must.Folded(first.stdout), "family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link")
 	// What is said of a check needs no 50 refits, each of which takes a second.
 	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "100", "--chains", "2", "--warmup", "100", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
 	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
@@ -169,17 +150,11 @@ func TestFamilyInSteps(t *testing.T) {
 	write(t, "pums.schema.json", schema)
 	order := []string{"--eps", "10", "--formula", "married ~ age + educ + income", "--no-ledger"}
 	first := fit(append(order, "--family", "binomial")...).finished(t).says(t, "--by-level married")
-	for _, part := range []string{"Odds ratio", "rows of each level of married", "as the last of 3 looks", "normal covariates"} {
-		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
-			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
-		}
-	}
+	must.Say(t, must.Folded(first.stdout), "Odds ratio", "rows of each level of married", "as the last of 3 looks", "normal covariates")
 	brief := append([]string{"pums.release.json"}, quick...)
 	command(append([]string{"infer"}, brief...)...).says(t, "say --family binomial or probit")
 	line := command(append([]string{"infer", "--formula", "income ~ married + age"}, brief...)...).finished(t)
-	if !strings.Contains(line.stdout, "it alone has the law of sums by levels") {
-		t.Errorf("of income it says\n%s", line.stdout)
-	}
+	must.Say(t, line.stdout, "it alone has the law of sums by levels")
 	checked := command(append([]string{"check", "--family", "binomial", "--calibrate", "0"}, brief...)...).finished(t)
 	if !strings.Contains(checked.stdout, "u(age) in true") || !strings.Contains(checked.stdout, "1 in false") {
 		t.Errorf("its check is\n%s", checked.stdout)
@@ -203,11 +178,7 @@ func TestFamilyByLevel(t *testing.T) {
 	brief := []string{"--chains", "2", "--warmup", "100", "--family", "binomial"}
 	order := []string{"--levels", "race=1,2,3,4,5,6", "--by-level", "race"}
 	first := fit(append(append(order, "--eps", "5", "--formula", "married ~ race + age"), brief...)...).finished(t).says(t, "one look (--steps 1)")
-	for _, part := range []string{"race3", "Odds ratio", "Price of privacy", "covariates normal at each level of race"} {
-		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
-			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
-		}
-	}
+	must.Say(t, must.Folded(first.stdout), "race3", "Odds ratio", "Price of privacy", "covariates normal at each level of race")
 	run := func(name string, args ...string) string {
 		return command(append([]string{name, "pums.release.json"}, append(args, brief...)...)...).finished(t).stdout
 	}

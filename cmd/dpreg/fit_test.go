@@ -20,11 +20,7 @@ const educ = "income ~ educ"
 func TestFitSpendsOnce(t *testing.T) {
 	workspace(t)
 	first := fit("--eps", "1", "--formula", educ).finished(t).says(t, "release written to pums.release.json")
-	for _, part := range []string{"epsilon = 1", "income ~ educ", "(Intercept)", "R-hat", "Price of privacy"} {
-		if !strings.Contains(first.stdout, part) {
-			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
-		}
-	}
+	must.Say(t, first.stdout, "epsilon = 1", "income ~ educ", "(Intercept)", "R-hat", "Price of privacy")
 	made := tree(t)
 
 	second := fit("--eps", "1.0", "--formula", educ).finished(t).says(t, "no further cost")
@@ -165,9 +161,7 @@ func TestNonPrivate(t *testing.T) {
 	workspace(t)
 	before := tree(t)
 	r := fit("--method", "non-private", "--i-hold-the-data", "--formula", educ).finished(t).says(t, "NOT private")
-	if !strings.Contains(r.stdout, "non-private") {
-		t.Error(r.stdout)
-	}
+	must.Say(t, r.stdout, "non-private")
 	unchanged(t, before)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -38,11 +39,7 @@ func TestInferSeveral(t *testing.T) {
 		return command(append(append([]string{"infer"}, quick...), args...)...)
 	}
 	out := run("north.json", "south.json", "--save", "out", "--report", "page.html").finished(t).stdout
-	for _, want := range []string{"north.json", "south.json", "epsilons add up", "n = 2001", "complete pooling, separate", "educ"} {
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-			t.Errorf("the table does not say %q:\n%s", want, out)
-		}
-	}
+	must.Say(t, must.Folded(out), "north.json", "south.json", "epsilons add up", "n = 2001", "complete pooling, separate", "educ")
 	page := read(t, "page.html")
 	if !strings.Contains(page, "north.json, south.json") || strings.Contains(page, "NOT PRIVATE") {
 		t.Error("the page does not name both releases, or takes them for rows")
@@ -56,20 +53,12 @@ func TestInferSeveral(t *testing.T) {
 		t.Error("a former run's release is left beside other draws")
 	}
 	out = run("north.json", "south.json", "--covariates", "shared", "--what-if").finished(t).stdout
-	for _, want := range []string{"complete pooling, shared covariates", "Price of privacy", "each custodian's covariates their own"} {
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-			t.Errorf("with --what-if, it does not say %q:\n%s", want, out)
-		}
-	}
+	must.Say(t, must.Folded(out), "complete pooling, shared covariates", "Price of privacy", "each custodian's covariates their own")
 	out = run("north.json", "south.json", "--pooling", "partial", "--plots", "plots").finished(t).stdout
 	if svg := read(t, "plots/custodians.svg"); !strings.Contains(svg, "about common ones") || !strings.Contains(svg, "south.json") {
 		t.Errorf("the picture of the custodians is %.200s", svg)
 	}
-	for _, want := range []string{"spread(educ)", "educ @ south.json", "Shrinkage", "fewer than"} {
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-			t.Errorf("partial pooling does not say %q:\n%s", want, out)
-		}
-	}
+	must.Say(t, must.Folded(out), "spread(educ)", "educ @ south.json", "Shrinkage", "fewer than")
 }
 
 // TestInferSameRows: two releases of the same rows are warned about, and taken for such by

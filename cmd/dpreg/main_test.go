@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -92,9 +91,7 @@ func (r result) ends(t *testing.T, code int) result {
 // says fails unless stderr holds the text.
 func (r result) says(t *testing.T, text string) result {
 	t.Helper()
-	if !strings.Contains(r.stderr, text) {
-		t.Errorf("stderr does not say %q:\n%s", text, r.stderr)
-	}
+	must.Say(t, r.stderr, text)
 	return r
 }
 

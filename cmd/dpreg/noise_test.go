@@ -38,9 +38,7 @@ func TestMechanisms(t *testing.T) {
 			if r.Noise.Kind != c.kind || r.Privacy.Delta != c.delta || r.Noise.Sensitivity == 0 {
 				t.Errorf("%+v with %+v", r.Noise, r.Privacy)
 			}
-			if !strings.Contains(strings.ToLower(run.stdout), string(c.kind)+" noise") {
-				t.Errorf("stdout does not name the noise:\n%s", run.stdout)
-			}
+			must.Say(t, strings.ToLower(run.stdout), string(c.kind)+" noise")
 			if c.name != "large delta" && strings.Contains(run.stderr, "1/n") {
 				t.Errorf("a warning astray:\n%s", run.stderr)
 			}

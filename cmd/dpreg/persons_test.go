@@ -113,11 +113,7 @@ func TestFitOfPersons(t *testing.T) {
 	visits(t)
 	model := []string{"fit", "visits.csv", "--schema", "v.json", "--formula", "income ~ age", "--eps", "1000", "--person", "patient", "--warmup", "200", "--draws", "200"}
 	r := command(append(model, "--person-rows", "mean")...).finished(t)
-	for _, says := range []string{"n = 150 persons, public", "exchanging any one person, with all rows of theirs, for another", "A row is the mean of a person's rows", "through persons' means"} {
-		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), says) {
-			t.Errorf("stdout does not say %q:\n%s", says, r.stdout)
-		}
-	}
+	must.Say(t, must.Folded(r.stdout), "n = 150 persons, public", "exchanging any one person, with all rows of theirs, for another", "A row is the mean of a person's rows", "through persons' means")
 	command(append(model, "--person-rows", "mean")...).finished(t).says(t, "used again")
 	for says, more := range map[string]string{
 		"its privacy is of persons, by mean 0, not of persons, by weight 0": "--person-rows weight", "by rows 1": "--person-rows 1",

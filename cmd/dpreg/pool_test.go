@@ -47,11 +47,7 @@ func TestPool(t *testing.T) {
 		command("pool", "mask", "--key", name+".member.key", "west.shares", "north.shares", "south.shares").finished(t).says(t, "the key is gone")
 	}
 	made := command("pool", "north.masked", "south.masked", "west.masked", "-o", "all.json").finished(t)
-	for _, says := range []string{"n = 1000, public", "as the sum of 3 custodians", "also against any 1 of them"} {
-		if !strings.Contains(strings.Join(strings.Fields(made.stdout), " "), says) {
-			t.Errorf("it does not say %q:\n%s", says, made.stdout)
-		}
-	}
+	must.Say(t, must.Folded(made.stdout), "n = 1000, public", "as the sum of 3 custodians", "also against any 1 of them")
 	r := must.Get(release.ReadFile("all.json"))(t)
 	if r.N != 1000 || r.Simulated || *r.Pooled != (release.Pooled{Custodians: 3, Colluding: 1}) {
 		t.Errorf("%+v", r)
@@ -59,9 +55,7 @@ func TestPool(t *testing.T) {
 	command("pool", "north.masked", "south.masked", "west.masked", "-o", "all.json").says(t, "exists")
 	command(append([]string{"infer", "all.json"}, quick...)...).finished(t)
 	stated := command("show", "all.json", "--statement").finished(t)
-	if !strings.Contains(stated.stdout, "any 1 of them") {
-		t.Errorf("the statement does not say for whom:\n%s", stated.stdout)
-	}
+	must.Say(t, stated.stdout, "any 1 of them")
 	// The file claims no more than the shares that nobody knows are worth.
 	write(t, "less.json", strings.Replace(read(t, "all.json"), `"colluding": 1`, `"colluding": 2`, 1))
 	command("show", "less.json").says(t, "know their shares").ends(t, misused)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
@@ -68,11 +69,7 @@ func TestPVIRows(t *testing.T) {
 		t.Errorf("charged %+v", all)
 	}
 	r = partitioned(files, "--eps", "10", "--formula", "high ~ age", "--no-ledger").finished(t)
-	for _, text := range []string{"epsilon = 10, delta = 1e-05, replace-one", "high = yes", "n = 600", "500 steps", "do not account for the noise"} {
-		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
-			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
-		}
-	}
+	must.Say(t, must.Folded(r.stdout), "epsilon = 10, delta = 1e-05, replace-one", "high = yes", "n = 600", "500 steps", "do not account for the noise")
 	if r = partitioned(files, "--eps", "50", "--formula", "high ~ age", "--ledger", "b.db"); r.code != refused || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}

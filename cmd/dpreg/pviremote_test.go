@@ -114,9 +114,7 @@ func TestPVIOverANetwork(t *testing.T) {
 	digest, ended := f.start(t, t.Context())
 	first := f.joinAll(digest, "north", "south", "west")
 	served := ended().finished(t).says(t, "north is there, with 100 rows")
-	if !strings.Contains(served.stdout, ",age,") {
-		t.Errorf("the server prints\n%s", served.stdout)
-	}
+	must.Say(t, served.stdout, ",age,")
 	for name, r := range first {
 		r.finished(t).says(t, "spends ε = 50, δ = 1e-05 (replace-one) on its rows").says(t, "age=20:80").says(t, "charged to "+name+".ledger.db as No 1").says(t, name+".ledger.db has what was sent, head ")
 		if r.stdout != served.stdout {

@@ -54,11 +54,7 @@ func TestVI(t *testing.T) {
 	testsize.Full(t, "TestVIModels, TestVILedger and TestVIClipsNothing have the command")
 	votes(t)
 	r := variational("--rate", "0.5", "--eps", "3", "--delta", "1e-4", "--save", "out", "--plot", "trace.svg", "--neighbours", "add-remove").finished(t)
-	for _, text := range []string{"epsilon = 3, delta = 0.0001, add-remove", "vote = yes", "townyes", "stateb", "50 steps", "do not account for the noise"} {
-		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
-			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
-		}
-	}
+	must.Say(t, must.Folded(r.stdout), "epsilon = 3, delta = 0.0001, add-remove", "vote = yes", "townyes", "stateb", "50 steps", "do not account for the noise")
 	for _, word := range strings.Fields(r.stdout) {
 		if strings.Trim(word, ".,;:()") == "400" { // a drawn number, such as 0.00400, may have these digits
 			t.Errorf("add-remove, and the number of rows is told:\n%s", r.stdout)
@@ -97,11 +93,7 @@ func TestVIModels(t *testing.T) {
 		t.Errorf("the slope %s of %s is %v:\n%s", name, label, mean, r.stdout)
 	}
 	r = variational(append([]string{"--model", "hierarchical", "--group", "state", "--formula", "vote ~ age"}, unpaid...)...).finished(t)
-	for _, text := range []string{"a: (Intercept)", "c: age", "mean of age"} {
-		if !strings.Contains(r.stdout, text) {
-			t.Errorf("no %q:\n%s", text, r.stdout)
-		}
-	}
+	must.Say(t, r.stdout, "a: (Intercept)", "c: age", "mean of age")
 	r.says(t, "NOT private")
 }
 
@@ -154,9 +146,7 @@ func TestVIClipsNothing(t *testing.T) {
 		}
 	}
 	r := command(strings.Fields("vi rare.csv --steps 20 --rate 1 --eps 100 --delta 1e-5 --clip 0.5")...).finished(t)
-	if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "biases estimates at any epsilon; --clip 1.732 clips none") {
-		t.Errorf("a norm that biases is not said to:\n%s", r.stdout)
-	}
+	must.Say(t, must.Folded(r.stdout), "biases estimates at any epsilon; --clip 1.732 clips none")
 	if testing.Short() {
 		return
 	}
@@ -250,9 +240,7 @@ func TestVIInterruptedStaysCharged(t *testing.T) {
 	if code := run(ctx, &stdout, stderr, args); code != interrupted || stdout.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q", code, stdout.String())
 	}
-	if !strings.Contains(stderr.String(), "b.db keeps the charge No 1") {
-		t.Errorf("stderr:\n%s", stderr)
-	}
+	must.Say(t, stderr.String(), "b.db keeps the charge No 1")
 	if all := charges(t, "b.db"); len(all) != 1 || all[0].Written {
 		t.Errorf("charged %+v", all)
 	}

@@ -34,6 +34,19 @@ func Fail(t testing.TB, err error, says ...string) {
 	}
 }
 
+// Say asks for a text that says all parts.
+func Say(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("it does not say %q:\n%s", part, text)
+		}
+	}
+}
+
+// Folded is a text in one line.
+func Folded(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // Err is the error of a call that returns a value, too.
 func Err[T any](_ T, err error) error { return err }
 

@@ -31,7 +31,6 @@ import (
 type FamilyWithoutNoise struct {
 	family  model.Family
 	shape   model.Shape
-	frame   schema.Frame // with the response on the link's scale
 	levels  *model.LevelLaw
 	index   model.Index
 	along   *model.Along
@@ -44,7 +43,7 @@ type FamilyWithoutNoise struct {
 // counts most is their bound.
 func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
 	linear, _ := frame.ThetaMatrix()
-	return &FamilyWithoutNoise{family: f, shape: shape, frame: frame, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
+	return &FamilyWithoutNoise{family: f, shape: shape, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
 }
 
 // Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst, in the data's

@@ -256,11 +256,7 @@ func TestSlowAndLostClients(t *testing.T) {
 		t.Errorf("counted are rounds %v, %v and %v", a, b, c)
 	}
 	text := strings.Join(s.says.all, "\n")
-	for _, says := range []string{"client 2 has not answered for 500ms: round 2", "client 3 has not answered", "client 2 is back", "not told the result, since they did not call: client 3"} {
-		if !strings.Contains(text, says) {
-			t.Errorf("nobody says %q:\n%s", says, text)
-		}
-	}
+	must.Say(t, text, "client 2 has not answered for 500ms: round 2", "client 3 has not answered", "client 2 is back", "not told the result, since they did not call: client 3")
 	// The driver keeps factors: the law is the prior times them.
 	sum := must.Get(s.session.Family())(t).Isotropic(s.session.PriorSD)
 	for m := range clients {
