@@ -94,10 +94,8 @@ func TestByLevelOfHalves(t *testing.T) {
 func tellAlike(t *testing.T, all *release.Release, custodians []dpreg.Custodian) {
 	t.Helper()
 	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}
-	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
-	must.Do(t, err)
-	two, err := dpreg.Infer(context.Background(), custodians, o)
-	must.Do(t, err)
+	one := must.Get(dpreg.Infer(context.Background(), dpreg.One(all), o))(t)
+	two := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 	if two.Method != "mcmc-exact" || len(two.Custodians) != 2 {
 		t.Fatalf("method %s", two.Method)
 	}
@@ -124,10 +122,8 @@ func isLeastSquares(t *testing.T, steps int, nb release.Neighbours) {
 	t.Helper()
 	rows, all := groupedRows(t, 600, steps, release.Privacy{Epsilon: 1e5, Neighbours: nb})
 	for formula, columns := range map[string][]int{"": {0, 1, 2}, "y ~ x": {2}, "y ~ 1": {}} {
-		r, err := all.Select(formula)
-		must.Do(t, err)
-		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
-		must.Do(t, err)
+		r := must.Get(all.Select(formula))(t)
+		f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}}))(t)
 		if f.Method != "mcmc-exact" {
 			t.Fatalf("method %s", f.Method)
 		}
@@ -194,10 +190,8 @@ func TestByLevelChecked(t *testing.T) {
 		_, r := groupedRows(t, 600, steps, pr)
 		p := func(r *release.Release) check.PValue {
 			t.Helper()
-			f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
-			must.Do(t, err)
-			c, err := check.Fit(context.Background(), f, check.Options{Calibrate: refits, Seed: 2})
-			must.Do(t, err)
+			f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan}))(t)
+			c := must.Get(check.Fit(context.Background(), f, check.Options{Calibrate: refits, Seed: 2}))(t)
 			of := c.Releases[0]
 			if len(of.Entries) != len(r.Measured()) || len(of.Columns) != 2 || of.Entries[len(r.Levels.Counts)-1].Label != "1 in c" {
 				t.Errorf("%d entries, %d columns, %+v", len(of.Entries), len(of.Columns), of.Entries[:3])

@@ -27,15 +27,12 @@ import (
 // applicants are Berkeley's, of testdata/ucb.counts.csv, published by gender and department.
 func applicants(t *testing.T, pr release.Privacy, formula string) *release.Release {
 	t.Helper()
-	file, err := os.Open("testdata/ucb.counts.csv")
-	must.Do(t, err)
+	file := must.Get(os.Open("testdata/ucb.counts.csv"))(t)
 	defer file.Close()
-	lines, err := csv.NewReader(file).ReadAll()
-	must.Do(t, err)
+	lines := must.Get(csv.NewReader(file).ReadAll())(t)
 	s := &schema.Schema{Columns: []schema.Column{{Name: "Gender", Type: "string", Levels: []string{"Male", "Female"}},
 		{Name: "Dept", Type: "string", Levels: []string{"A", "B", "C", "D", "E", "F"}}, {Name: "admitted", Type: "boolean", Upper: 1}}}
-	d, err := s.Design("admitted ~ Gender + Dept")
-	must.Do(t, err)
+	d := must.Get(s.Design("admitted ~ Gender + Dept"))(t)
 	var rows []float64
 	for _, line := range lines[1:] {
 		row := []float64{-1, -1, -1, -1, -1, -1, -1}
@@ -47,8 +44,7 @@ func applicants(t *testing.T, pr release.Privacy, formula string) *release.Relea
 		if line[2] == "Admitted" {
 			row[6] = 1
 		}
-		count, err := strconv.Atoi(line[3])
-		must.Do(t, err)
+		count := must.Get(strconv.Atoi(line[3]))(t)
 		for range count {
 			rows = append(rows, row...)
 		}
@@ -105,10 +101,8 @@ func TestCellsMerge(t *testing.T) {
 			"admitted ~ 1":      {[]float64{4526, 2*1755 - 4526}, 12},
 			"admitted ~ Dept":   {[]float64{933, 585, 918, 792, 584, 714, 2*601 - 933, 2*370 - 585, 2*322 - 918, 2*269 - 792, 2*147 - 584, 2*46 - 714}, 2},
 		} {
-			r, err := all.Select(formula)
-			must.Do(t, err)
-			o, err := model.Observe(r)
-			must.Do(t, err)
+			r := must.Get(all.Select(formula))(t)
+			o := must.Get(model.Observe(r))(t)
 			isReadAgain(t, r)
 			for i, v := range want.sums[len(o.Told.Sums)-len(o.Told.Counts):] { // of all cells a public n has no count
 				if got := o.Told.Z[i]; math.Abs(got-v) > 0.1 {
@@ -140,10 +134,8 @@ func TestCellsAreChecked(t *testing.T) {
 	testsize.Full(t, "TestByLevelChecked has a check of sums by levels")
 	r := applicants(t, replaced(10), "")
 	p := func() float64 {
-		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
-		must.Do(t, err)
-		c, err := check.Fit(context.Background(), f, check.Options{})
-		must.Do(t, err)
+		f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}}))(t)
+		c := must.Get(check.Fit(context.Background(), f, check.Options{}))(t)
 		return c.All.P
 	}
 	if all := p(); all < 0.02 { // women were admitted to department A more often than the model has it
@@ -161,8 +153,7 @@ func TestCellsAreChecked(t *testing.T) {
 func TestCellsTellRows(t *testing.T) {
 	testsize.Full(t, "TestCellsAreMaximumLikelihood converges")
 	r := applicants(t, release.Privacy{Epsilon: 1e4, Neighbours: release.AddRemove}, "admitted ~ Gender")
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Seed: 1}})
-	must.Do(t, err)
+	f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Seed: 1}}))(t)
 	if ok, reason := f.Converged(); !ok {
 		t.Error(reason)
 	}
@@ -172,8 +163,7 @@ func TestCellsTellRows(t *testing.T) {
 func TestCellsOfLatentRows(t *testing.T) {
 	testsize.Full(t, "TestCellsTellRows has a latent n")
 	r := applicants(t, release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}, "admitted ~ Gender * Dept")
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}})
-	must.Do(t, err)
+	f := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}}))(t)
 	all := f.Summary(dpreg.Original, 0.95)
 	for _, w := range all.Warnings {
 		if strings.Contains(w, "modelled as normal, and") {

@@ -29,19 +29,15 @@ func TestByCells(t *testing.T) {
 		for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 			o := crossedOrder(t, formula, "d,1,1,1")
 			o.Privacy.Epsilon, o.Privacy.Neighbours, o.Path = 1e9, nb, filepath.Join(t.TempDir(), "r.json")
-			_, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
-			r, err := release.ReadFile(o.Path)
-			must.Do(t, err)
+			must.Get(custody.Publish(context.Background(), o))(t)
+			r := must.Get(release.ReadFile(o.Path))(t)
 			if n, k := len(r.Levels.Sums), len(r.Schema.Covariates); n != 8 || k < 7 || r.LevelNames()[5] != "b:true" {
 				t.Errorf("%s: %d levels, %d covariates, %q", formula, n, k, r.LevelNames())
 			}
-			got, err := r.Select(formula)
-			must.Do(t, err)
+			got := must.Get(r.Select(formula))(t)
 			must.Do(t, got.Validate())
 			o.ByLevel, o.Path = "", ""
-			want, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
+			want := must.Get(custody.Publish(context.Background(), o))(t)
 			want = want.Arrange(&got.Schema)
 			v := want.Statistics.Vector()
 			for i, s := range got.Statistics.Vector() {
@@ -55,8 +51,7 @@ func TestByCells(t *testing.T) {
 
 // TestByCellsModelRefused: what a model of some of the factors lacks is said of the release's own, and not of those that it names.
 func TestByCellsModelRefused(t *testing.T) {
-	r, err := custody.Publish(context.Background(), crossedOrder(t, "y ~ x + g + t", "d,1,1,1"))
-	must.Do(t, err)
+	r := must.Get(custody.Publish(context.Background(), crossedOrder(t, "y ~ x + g + t", "d,1,1,1")))(t)
 	for _, formula := range []string{"y ~ gb + x", "y ~ gb", "y ~ t - 1"} {
 		if _, err := r.Select(formula); err == nil || !strings.Contains(err.Error(), `by the levels of g:t: `) || !strings.Contains(err.Error(), `some of "g", "t" or none`) {
 			t.Errorf("%s: %v", formula, err)
@@ -110,14 +105,11 @@ func TestByCellsRefuses(t *testing.T) {
 func TestByCellsInParts(t *testing.T) {
 	o := crossedOrder(t, "y ~ t + g")
 	o.Split, o.Privacy.Epsilon, o.Path = 2, 1e9, filepath.Join(t.TempDir(), "r.parts")
-	settled, err := custody.Settle(o)
-	must.Do(t, err)
-	parts, err := settled.PublishParts(context.Background())
-	must.Do(t, err)
+	settled := must.Get(custody.Settle(o))(t)
+	parts := must.Get(settled.PublishParts(context.Background()))(t)
 	rows := 0.0
 	for _, r := range parts {
-		r, err := settled.Answer(r)
-		must.Do(t, err)
+		r := must.Get(settled.Answer(r))(t)
 		for _, count := range r.Levels.Counts {
 			rows += count
 		}

@@ -32,8 +32,7 @@ func grouped(t *testing.T, last ...string) custody.Order {
 	d := groupedDesign(t, "y ~ x + g")
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must.Do(t, os.WriteFile(path, []byte(strings.Join(append(lines, last...), "\n")+"\n"), 0o600))
-	source, err := table.Find(path)
-	must.Do(t, err)
+	source := must.Get(table.Find(path))(t)
 	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
 }
 
@@ -42,8 +41,7 @@ func groupedDesign(t *testing.T, formula string) *schema.Design {
 	s := &schema.Schema{Columns: []schema.Column{
 		{Name: "g", Type: "string", Levels: []string{"a", "b", "c", "d"}}, {Name: "t", Type: "boolean", Upper: 1},
 		{Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
-	d, err := s.Design(formula)
-	must.Do(t, err)
+	d := must.Get(s.Design(formula))(t)
 	return d
 }
 
@@ -59,8 +57,7 @@ func TestByLevelAttacked(t *testing.T) {
 		o := grouped(t, last)
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(uint64(i), 5)))
 		for range trials {
-			r, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
+			r := must.Get(custody.Publish(context.Background(), o))(t)
 			l := r.Levels
 			// counts, Σx and Σy of a against d, Σxy: the signs of the difference, truth of the others at the middle
 			if l.Counts[0]-20.5 > 0 && l.Counts[3]-0.5 < 0 && l.Sums[3][0]-0.5 < 0 {
@@ -88,8 +85,7 @@ func TestByLevelAttackedAddRemove(t *testing.T) {
 		o.Say = func(text string) { said[i] += text + "\n" }
 		squares := 0.0
 		for range trials {
-			r, err := custody.Publish(context.Background(), o)
-			must.Do(t, err)
+			r := must.Get(custody.Publish(context.Background(), o))(t)
 			if z := r.Measured(); z[0] > 20.5 && z[4] > 8.8 && z[5] > 8.5 && z[12] > 15.8 && z[13] > 11.4 && z[14] > 12.5 {
 				above[i]++
 			}
@@ -121,8 +117,7 @@ func losesEpsilon(t *testing.T, nb release.Neighbours, of func(last string) cust
 	trials := testsize.Of(100, 3000)
 	told := func(o custody.Order, epsilon float64) []float64 {
 		o.Privacy = release.Privacy{Epsilon: epsilon, Neighbours: nb}
-		r, err := custody.Publish(context.Background(), o)
-		must.Do(t, err)
+		r := must.Get(custody.Publish(context.Background(), o))(t)
 		z := r.Measured()
 		if at := r.Levels.KnownAt(); at >= 0 {
 			return slices.Delete(z, at, at+1)
@@ -178,8 +173,7 @@ func TestByLevelInSteps(t *testing.T) {
 	few := grouped(t, "a,0,1,1")
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	source, err := table.Find(path)
-	must.Do(t, err)
+	source := must.Get(table.Find(path))(t)
 	for _, privacy := range []release.Privacy{{Epsilon: 1, Neighbours: release.ReplaceOne}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne},
 		{Epsilon: 1, Neighbours: release.AddRemove}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}} {
 		o, delta, replaced := few, privacy.Delta, privacy.Neighbours == release.ReplaceOne
@@ -189,10 +183,8 @@ func TestByLevelInSteps(t *testing.T) {
 		o.Rows, o.Privacy, o.Path = custody.Files{Source: source}, privacy, filepath.Join(t.TempDir(), "r.json")
 		o.Design = groupedDesign(t, "y ~ x + g + t")
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
-		_, err := custody.Publish(t.Context(), o)
-		must.Do(t, err)
-		r, err := release.ReadFile(o.Path)
-		must.Do(t, err)
+		must.Get(custody.Publish(t.Context(), o))(t)
+		r := must.Get(release.ReadFile(o.Path))(t)
 		if len(r.Looks()) != 3 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
 			t.Fatalf("%+v: %d looks, levels %+v", privacy, len(r.Looks()), r.Levels)
 		}
@@ -200,8 +192,7 @@ func TestByLevelInSteps(t *testing.T) {
 		add := func(sensitivity, scale float64) { spent += sensitivity / scale }
 		ofLevels, inHistogram, ofProducts, ofLook := 2*math.Hypot(f.Weight, f.Radius), 2.0, math.Sqrt2*f.Radius*f.Radius, math.Sqrt2
 		if delta > 0 {
-			sigma, err := accounting.Sigma(1, delta, 1)
-			must.Do(t, err)
+			sigma := must.Get(accounting.Sigma(1, delta, 1))(t)
 			add, whole = func(sensitivity, scale float64) { spent += sensitivity * sensitivity / (scale * scale) }, 1/(sigma*sigma)
 			ofLevels, inHistogram = math.Sqrt(2*max(f.Weight*f.Weight+f.Radius*f.Radius, 2*f.Radius*f.Radius)), math.Sqrt2
 		}
@@ -254,15 +245,11 @@ func TestByLevelRefuses(t *testing.T) {
 	} {
 		o := grouped(t, "a,0,1,1")
 		change(&o)
-		if _, err := custody.Settle(o); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+		must.Fail(t, must.Err(custody.Settle(o)), says)
 	}
 	o := grouped(t, "a,0,1,1")
 	o.Rows = custody.Scaled{Name: "rows", Rows: []float64{0, -1, -1, 0, 0}}
-	if _, err := custody.Publish(context.Background(), o); err == nil || !strings.Contains(err.Error(), "in no level") {
-		t.Errorf("a row between levels: %v", err)
-	}
+	must.Fail(t, must.Err(custody.Publish(context.Background(), o)), "in no level")
 }
 
 // TestByResponse: sums by the levels of the response are those by the levels of a covariate with columns in another
@@ -274,13 +261,11 @@ func TestByResponse(t *testing.T) {
 			o := grouped(t, "a,0,1,1")
 			o.Design, o.ByLevel, o.Steps, o.Path = groupedDesign(t, formula), "t", steps, path
 			o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 7)))
-			s, err := custody.Settle(o)
-			must.Do(t, err)
+			s := must.Get(custody.Settle(o))(t)
 			return s
 		}
 		published := func(formula, path string) *release.Release {
-			r, err := settled(formula, path).Publish(t.Context())
-			must.Do(t, err)
+			r := must.Get(settled(formula, path).Publish(t.Context()))(t)
 			return r
 		}
 		response, covariate := published("t ~ x + y", path), published("y ~ t + x", "")
@@ -299,11 +284,9 @@ func TestByResponse(t *testing.T) {
 				}
 			}
 		}
-		line, err := response.Select("y ~ t + x")
-		must.Do(t, err)
+		line := must.Get(response.Select("y ~ t + x"))(t)
 		same(line, covariate)
-		back, err := covariate.Select("t ~ x + y")
-		must.Do(t, err)
+		back := must.Get(covariate.Select("t ~ x + y"))(t)
 		same(back, response)
 		if err := settled("t ~ x + y", "").Differs(covariate); err == nil || steps > 1 != (response.Frame != nil) {
 			t.Error("a release of another response is taken for the one that is ordered")

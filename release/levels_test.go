@@ -153,10 +153,7 @@ func TestByResponse(t *testing.T) {
 		"levels.factor":    func(r *release.Release) { r.Schema.Covariates = nil },
 		"levels.sums[1]":   func(r *release.Release) { r.Levels.Sums[1] = nil },
 	} {
-		damaged, err := release.Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		damaged := must.Get(release.Read(strings.NewReader(text)))(t)
 		change(damaged)
 		if err := damaged.Validate(); err == nil || !strings.HasPrefix(err.Error(), says+":") {
 			t.Errorf("%s: %v", says, err)

@@ -93,10 +93,7 @@ func TestWithOther(t *testing.T) {
 		"High": {{"Low", "High"}, nil, {"no", "yes"}},
 		"rest": {{"Low", "High", "rest"}, nil, {"no", "yes", "rest"}},
 	} {
-		got, err := s.WithOther(other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.WithOther(other))(t)
 		for i, c := range got.Columns {
 			if !slices.Equal(c.Levels, want[i]) {
 				t.Errorf("%s: %s has %q", other, c.Name, c.Levels)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // crossedSchema has two factors, a truth value and two numbers.
@@ -12,10 +14,7 @@ func crossedSchema(t *testing.T, formula string) *Design {
 	s := &Schema{Columns: []Column{
 		{Name: "f g", Type: typeString, Levels: []string{"a", "b", "c"}}, {Name: "h", Type: typeString, Levels: []string{"u", "v"}},
 		{Name: "own", Type: typeBoolean, Upper: 1}, {Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
-	d, err := s.Design(formula)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Design(formula))(t)
 	return d
 }
 
@@ -28,10 +27,7 @@ func TestCells(t *testing.T) {
 	if got := d.Categorical(); got != "" {
 		t.Errorf("with a number all are of %q", got)
 	}
-	cells, err := d.Cells(factors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(d.Cells(factors))(t)
 	indicated := cells.Indicated(d)
 	if err := indicated.Validate(); err != nil {
 		t.Fatal(err)
@@ -77,10 +73,7 @@ func TestCellsRefuse(t *testing.T) {
 			t.Errorf("%q is read as %q", text, factors)
 		}
 	}
-	cells, err := d.Cells([]string{"h", "own"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(d.Cells([]string{"h", "own"}))(t)
 	indicated := cells.Indicated(d)
 	for formula, want := range map[string]string{"y ~ h": "each as a whole", "y ~ h + own - 1": "", "y ~ h:own": "no column", "y ~ q": "no column", "h ~ own": ""} {
 		if _, _, err := cells.Select(indicated, formula); err == nil || !strings.Contains(err.Error(), want) {
@@ -95,10 +88,7 @@ func TestCellsRefuse(t *testing.T) {
 // TestCellsMerge: cells of three factors are parts of those of two, the first of which varies fastest.
 func TestCellsMerge(t *testing.T) {
 	d := crossedSchema(t, "y ~ x + `f g` + h + own")
-	cells, err := d.Cells(Crossed("`f g`:h:own"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(d.Cells(Crossed("`f g`:h:own")))(t)
 	for formula, want := range map[string]string{
 		"y ~ own * `f g` + x": "012012345345", "y ~ own": "000000111111", "y ~ h": "000111000111", "x ~ y": "000000000000", "": "0123456789:;", "y ~ h + hv:own": "000111222333",
 	} {
@@ -116,18 +106,12 @@ func TestCellsMerge(t *testing.T) {
 // TestFormulaOfSpacedLevels: of levels whose names are no words, too, a design's formula gives the design.
 func TestFormulaOfSpacedLevels(t *testing.T) {
 	s := &Schema{Columns: []Column{{Name: "f", Type: typeString, Levels: []string{"a", "dark blue", "1:2"}}, {Name: "h", Type: typeString, Levels: []string{"u", "v"}}, {Name: "y", Lower: -1, Upper: 1}}}
-	d, err := s.Design("y ~ f * h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Design("y ~ f * h"))(t)
 	again, err := d.Select(d.Formula().String())
 	if err != nil || listed(again.Covariates) != listed(d.Covariates) {
 		t.Fatal(d.Formula(), again, err)
 	}
-	cells, err := d.Cells([]string{"f", "h"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(d.Cells([]string{"f", "h"}))(t)
 	if model, coding, err := cells.Select(cells.Indicated(d), d.Formula().String()); err != nil || len(model.Covariates) != 5 || len(coding) != 6 {
 		t.Error(model, coding, err)
 	}
