@@ -46,6 +46,7 @@ func TestPriceJointly(t *testing.T) {
 
 // TestWhatIfJointly: the fit of several releases is repeated with all of them.
 func TestWhatIfJointly(t *testing.T) {
+	testsize.Full(t, "package whatif has one release")
 	custodians := publish(t, hospital{mean: 0, slope: 0.3}, hospital{mean: 0.2, slope: 0.3})
 	fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)}))(t)
 	w := must.Get(whatif.Of(context.Background(), fit, whatif.Options{}))(t)

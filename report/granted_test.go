@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
@@ -15,6 +16,7 @@ import (
 
 // A result says what it takes for granted, and what of it can be checked by package check alone.
 func TestGranted(t *testing.T) {
+	testsize.Full(t, "golden files have what one release grants")
 	one, other := made(), made()
 	origin := *one
 	origin.Schema.Intercept = false

@@ -69,7 +69,7 @@ func TestAccountJSON(t *testing.T) {
 		{"sigma", "gaussian --eps 0.1 --q 0.01 --steps 1000 --delta 1e-5", 9.79681152569387, 1e-5},
 		{"q", "gaussian --sigma 5 --steps 100 --eps 0.06537708515337104 --delta 1e-3", 0.02, 1e-5},
 		{"scale", "laplace --eps 4.220347325481422 --count 100 --delta 1e-5", 10, 1e-5},
-	}[:testsize.Of(6, 13)] { // the last take longer than all others
+	}[:testsize.Of(3, 13)] { // the last take longer than all others
 		pld, others := accountOf(t, c.key, c.args)
 		for _, got := range pld {
 			if !(math.Abs(got-c.want) <= c.tolerance*c.want) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
+	testsize.Full(t, "TestAuditJSON has the command")
 	r := command("audit", "--m", "2,3", "--eps", "2", "--releases", "2000")
 	if r.code != done || !strings.Contains(r.stdout, "certified") || strings.Contains(r.stdout, "FAILED") {
 		t.Errorf("exit code %d, stderr %s\n%s", r.code, r.stderr, r.stdout)

@@ -32,7 +32,7 @@ func TestFitOfCategories(t *testing.T) {
 		{"--formula x~g+own --release f.json --method gibbs-ss-update", false},
 		{"--formula y~g+own --family binomial --neighbours add-remove --release g.json", true},
 		{"--formula x~g+own --family poisson --neighbours add-remove --release h.json", true},
-	}[:testsize.Of(6, 9)] {
+	}[:testsize.Of(5, 9)] {
 		got := command(strings.Fields(fit + c.flags)...)
 		if got.code != 0 && got.code != 4 {
 			t.Errorf("%s: exit code %d: %s", c.flags, got.code, got.stderr)

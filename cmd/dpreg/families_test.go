@@ -127,6 +127,7 @@ func TestFamilyRefusals(t *testing.T) {
 
 // TestCounts fits counts, of which rates are told, and checks them.
 func TestCounts(t *testing.T) {
+	testsize.Full(t, "TestFamily has a family, and TestFamilyOfNoisyRows a latent number of rows")
 	workspace(t)
 	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "150", "--chains", "2", "--warmup", "200")
 	must.Say(t, must.Folded(first.stdout), "family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link")

@@ -160,6 +160,7 @@ func TestWrongPlans(t *testing.T) {
 }
 
 func TestWhatIf(t *testing.T) {
+	testsize.Full(t, "package whatif has the variants, and TestLayouts the output")
 	weak := read(t, "../../testdata/pums-weak.release.json")
 	workspace(t)
 	write(t, "weak.json", weak)

@@ -148,6 +148,7 @@ func TestPoolKilled(t *testing.T) {
 // Two looks of custodians who bound their own persons, signed: each look has a session, which is of the one
 // before it.
 func TestPoolLooks(t *testing.T) {
+	testsize.Full(t, "TestPool has the commands, and TestPoolTotals of package custody the totals")
 	names := threeCustodians(t, "--colluding", "1", "--person-rows", "1", "--steps", "2", "--rows", "1000")
 	look := func(session, to string, more ...string) {
 		t.Helper()

@@ -3,13 +3,15 @@ package main
 import (
 	csvfile "encoding/csv"
 	"fmt"
-	"github.com/dpreg/dpreg/internal/must"
-	"github.com/dpreg/dpreg/saved"
 	"math"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/saved"
 )
 
 // Rows to predict from: a column that the model does not know, one value outside
@@ -273,6 +275,7 @@ func TestSaveNonPrivate(t *testing.T) {
 
 // Along a column the draws that were saved predict as the release does; a picture is drawn.
 func TestPredictAlong(t *testing.T) {
+	testsize.Full(t, "TestPredictFromRelease has the command")
 	save(t)
 	saved := command("predict", "--draws", "s", "--along", "educ").finished(t).stdout
 	if lines := strings.Split(strings.TrimSpace(saved), "\n"); len(lines) != 102 || !strings.HasPrefix(lines[0], "educ,.fitted,") || !strings.HasPrefix(lines[101], "16,") {
