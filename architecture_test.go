@@ -73,7 +73,6 @@ var floors = map[string]int{
 	"shares":                0,
 	"agree":                 3,
 	"internal/reference":    3,
-	"internal/rowwise":      0,
 	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,

@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/dpreg/dpreg/internal/rowwise"
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
@@ -213,7 +212,7 @@ func (u use) gather(gradient []float64) {
 		return
 	}
 	delta := matrix(u.y.grad, u.size)
-	rowwise.Product{X: delta, W: matrix(gradient[u.at:u.at+u.size], u.size), Y: matrix(ones[:delta.Rows], 1)}.Sum()
+	product{X: delta, W: matrix(gradient[u.at:u.at+u.size], u.size), Y: matrix(ones[:delta.Rows], 1)}.Sum()
 }
 
 var ones = slices.Repeat([]float64{1}, tileRows)

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/parallel"
-	"github.com/dpreg/dpreg/internal/rowwise"
 )
 
 // Tape carries a function of θ and of some records at a time, and its gradient in reverse
@@ -225,8 +224,8 @@ func (t *Tape) Dense(x *Node, k int) *Node {
 }
 
 // product is of values or gradients.
-func (u use) product(x, theta, y []float64) rowwise.Product {
-	return rowwise.Product{X: matrix(x, u.x.width), W: matrix(theta[u.at:u.at+u.size], u.x.width), Y: matrix(y, u.y.width)}
+func (u use) product(x, theta, y []float64) product {
+	return product{X: matrix(x, u.x.width), W: matrix(theta[u.at:u.at+u.size], u.x.width), Y: matrix(y, u.y.width)}
 }
 
 func matrix(of []float64, width int) blas64.General {
@@ -339,9 +338,9 @@ func (n *Node) Scaled(by float64) *Node {
 func (n *Node) Linear(c []float64) *Node {
 	z := n.t.node(n.rows, len(c)/n.width, n.needs, n.alike)
 	w := matrix(c, n.width)
-	rowwise.Product{X: matrix(n.value, n.width), W: w, Y: matrix(z.value, z.width)}.Forth()
+	product{X: matrix(n.value, n.width), W: w, Y: matrix(z.value, z.width)}.Forth()
 	if z.back == nil {
-		z.back = func() { rowwise.Product{X: matrix(n.grad, n.width), W: w, Y: matrix(z.grad, z.width)}.Back() }
+		z.back = func() { product{X: matrix(n.grad, n.width), W: w, Y: matrix(z.grad, z.width)}.Back() }
 	}
 	return z
 }

@@ -1,4 +1,4 @@
-package rowwise
+package vi
 
 import (
 	"fmt"
@@ -29,8 +29,8 @@ func clone(of blas64.General) blas64.General {
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for _, size := range [][3]int{{0, 3, 4}, {1, 1, 1}, {7, 5, 1}, {7, 1, 5}, {30, 6, 7}, {70, 301, 203}, {70, 1003, 1}, {200, 1, 2001}} {
-		p := Product{random(size[0], size[1], rng), random(size[2], size[1], rng), random(size[0], size[2], rng)}
-		want, of := Product{clone(p.X), clone(p.W), clone(p.Y)}, Product{clone(p.X), clone(p.W), clone(p.Y)}
+		p := product{random(size[0], size[1], rng), random(size[2], size[1], rng), random(size[0], size[2], rng)}
+		want, of := product{clone(p.X), clone(p.W), clone(p.Y)}, product{clone(p.X), clone(p.W), clone(p.Y)}
 		gemm := func(a, b blas.Transpose, x, y blas64.General, beta float64, to blas64.General) {
 			if size[0] > 0 {
 				blas64.Gemm(a, b, 1, x, y, beta, to)
@@ -39,9 +39,9 @@ func TestProducts(t *testing.T) {
 		gemm(blas.NoTrans, blas.Trans, of.X, of.W, 0, want.Y)
 		gemm(blas.NoTrans, blas.NoTrans, of.Y, of.W, 1, want.X)
 		gemm(blas.Trans, blas.NoTrans, of.Y, of.X, 1, want.W)
-		Product{clone(of.X), of.W, p.Y}.Forth()
-		Product{p.X, of.W, of.Y}.Back()
-		Product{of.X, p.W, of.Y}.Sum()
+		product{clone(of.X), of.W, p.Y}.Forth()
+		product{p.X, of.W, of.Y}.Back()
+		product{of.X, p.W, of.Y}.Sum()
 		for k, got := range []blas64.General{p.X, p.W, p.Y} {
 			for i, v := range []blas64.General{want.X, want.W, want.Y}[k].Data {
 				if !(math.Abs(got.Data[i]-v) <= 1e-11) {
@@ -64,16 +64,16 @@ func TestRowsStandAlone(t *testing.T) {
 		}
 		forth, back := clone(y), clone(x)
 		for i := range x.Rows {
-			Product{one(x, i), w, one(forth, i)}.Forth()
-			Product{one(back, i), w, one(y, i)}.Back()
+			product{one(x, i), w, one(forth, i)}.Forth()
+			product{one(back, i), w, one(y, i)}.Back()
 		}
 		for _, cores := range []int{1, 3} {
 			runtime.GOMAXPROCS(cores)
 			for _, rows := range []int{1, 2, 3, 4, 5, 30, 64, 127, 300} {
 				to, into := clone(y), clone(x)
 				head := func(of blas64.General) blas64.General { of.Rows = rows; return of }
-				Product{head(x), w, head(to)}.Forth()
-				Product{head(into), w, head(y)}.Back()
+				product{head(x), w, head(to)}.Forth()
+				product{head(into), w, head(y)}.Back()
 				if !slices.Equal(to.Data[:rows*size[1]], forth.Data[:rows*size[1]]) || !slices.Equal(into.Data[:rows*size[0]], back.Data[:rows*size[0]]) {
 					t.Fatalf("%v: %d rows on %d cores differ from rows alone", size, rows, cores)
 				}
@@ -88,7 +88,7 @@ func BenchmarkProduct(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	rng := rand.New(rand.NewPCG(3, 0))
 	for _, size := range [][2]int{{784, 400}, {400, 50}, {50, 400}, {400, 784}} {
-		p := Product{random(128, size[0], rng), random(size[1], size[0], rng), random(128, size[1], rng)}
+		p := product{random(128, size[0], rng), random(size[1], size[0], rng), random(128, size[1], rng)}
 		for name, f := range map[string]func(){
 			"forth": p.Forth, "back": p.Back, "sum": p.Sum,
 			"forth by Gemm": func() { blas64.Gemm(blas.NoTrans, blas.Trans, 1, p.X, p.W, 0, p.Y) },
