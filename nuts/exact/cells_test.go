@@ -221,3 +221,35 @@ func TestCrossedIsOneFactor(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyCells: of noise so wide that sums tell nothing, all counts of the same n are as probable, also those by which cells
+// are empty: the density in y's scatter, all else held, has the same integral.
+func TestEmptyCells(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 1))
+	_, problem := newCrossedRows(model.Normal, 0, release.Gaussian).draw(rng)
+	told := problem.Sites[0].Told
+	for i := range told.Scale {
+		told.Scale[i] = 1e9
+	}
+	f := newJoint(problem)
+	s := f.spokes[0].(*levelSpoke)
+	f.hub.Constrain(make([]float64, f.at[0]))
+	s.takeOwn(nil)
+	var all []float64
+	for _, counts := range [][]float64{{10, 10, 10, 10, 10, 10}, {0, 20, 5, 15, 10, 10}, {0, 0, 0, 0, 59, 1}} {
+		s.take(counts)
+		x, sum := make([]float64, s.dim()), 0.0
+		for at := -4.0; at < 4; at += 0.001 {
+			x[len(x)-1] = at + s.w*math.Log(s.sigma)
+			v, ok := s.value(x)
+			if !ok {
+				t.Fatal("no density")
+			}
+			sum += math.Exp(v)
+		}
+		all = append(all, math.Log(sum))
+	}
+	if !(math.Abs(all[1]-all[0]) < 1e-6 && math.Abs(all[2]-all[0]) < 1e-6) {
+		t.Errorf("logs of the integral: %v", all)
+	}
+}

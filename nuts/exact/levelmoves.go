@@ -123,7 +123,11 @@ func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand
 	for range f.times(f.tries()) {
 		s := f.propose(rng)
 		held := rng.IntN(2) == 0
-		if !f.allows(s, counts, floats.Sum(counts), 0) {
+		least := 0.0
+		if held && f.family == nil { // a level of no rows has no sum to hold
+			least = 1
+		}
+		if !f.allows(s, counts, floats.Sum(counts), least) {
 			continue
 		}
 		copy(before, x)

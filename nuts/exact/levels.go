@@ -154,7 +154,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	f.tell()
-	logp = f.logJ + f.ofN + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
+	logp = f.logJ + f.ofN + f.spare + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}

@@ -89,7 +89,7 @@ func (s *levelShifts) length(l int, by float64) float64 {
 
 // scatter is what n and W have of the log density: of a latent n beside the power of |W| what scatterOf has, and that of |Σ|.
 func (s *levelShifts) scatter(n, logDet float64) float64 {
-	log := 0.5 * (n - float64(s.levels+s.d+1)) * logDet
+	log := 0.5 * (s.freedom(n) - float64(s.d+1)) * logDet
 	if n == s.n {
 		return log + s.ofRows
 	}

@@ -73,7 +73,7 @@ func (s *levelSpoke) dim() int {
 }
 
 // scatterDof are the degrees of freedom of A_yy².
-func (s *levelSpoke) scatterDof() float64 { return s.n - float64(s.levels+s.q) }
+func (s *levelSpoke) scatterDof() float64 { return s.freedom(s.n) - float64(s.q) }
 
 func (s *levelSpoke) set(x []float64) bool {
 	s.takeOwn(x)
@@ -99,7 +99,7 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.tell()
 	s.scales.set(s.lambda, x[s.freeAt():], w.d, w.m)
 	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.lambda)
-	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda) + s.ofN
+	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda) + s.ofN + s.spare
 	for i, log := range s.columns.logSquare {
 		s.logp += 0.5 * s.power(i) * log
 	}
@@ -148,6 +148,11 @@ func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
 	s.logY = 0
 	product := logProduct{rest: 1}
 	for l, root := range s.law.roots {
+		if s.none(l) {
+			s.byR[l], s.sums[l*d+q], seen.sums[l*d+q] = 0, 0, 0
+			s.spare -= 0.5 * y[l] * y[l]
+			continue
+		}
 		precision, centre := s.wideY(l)
 		own := centre/precision + y[l]/math.Sqrt(precision)
 		product.times(precision)
@@ -181,7 +186,7 @@ func (s *levelSpoke) takeRow(row, y []float64) {
 	}
 	t := y[q] - s.w*math.Log(s.sigma)
 	s.a[q] = math.Exp(t)
-	s.logY += s.scatterDof()*t - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels)*math.Log(s.sigma/s.units.b[q])
+	s.logY += s.scatterDof()*t - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels-s.empty)*math.Log(s.sigma/s.units.b[q])
 	for j, a := range s.a {
 		row[j] = s.sigma * a
 	}
@@ -195,6 +200,9 @@ func (s *levelSpoke) placeY(y []float64) {
 	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
 	s.takeM()
 	for l := range s.levels {
+		if s.none(l) {
+			continue
+		}
 		precision, centre := s.wideY(l)
 		y[l] = (s.sums[l*d+q] - centre/precision) * math.Sqrt(precision)
 	}
@@ -249,6 +257,10 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 		s.family.slope()
 	}
 	for l, root := range s.law.roots {
+		if s.none(l) {
+			grad[l], s.byM[l], s.byV[l] = -y[l], 0, 0
+			continue
+		}
 		precision, centre := s.wideY(l)
 		v, rest := s.v[l], s.byR[l]/math.Sqrt(s.v[l])
 		g := s.gSums[l*d+q] + rest
@@ -289,7 +301,7 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 // pullRow writes the gradient in (ε, t), and takes those in m and s² to M and σ.
 func (s *levelSpoke) pullRow(grad, y, row []float64) {
 	q, unit := s.q, s.units.b[s.q]
-	bySigma := -float64(s.levels) / s.sigma
+	bySigma := -float64(s.levels-s.empty) / s.sigma
 	for l := range s.byM {
 		s.byM[l] /= unit
 		bySigma += s.byV[l] * 2 * s.sigma / (unit * unit)
@@ -322,13 +334,15 @@ func (s *levelSpoke) prior(r []float64, size int) {
 	}
 	for l := range s.levels {
 		for j := range s.q {
-			v, precision, _ := s.wide(l, j)
 			at := s.sumsAt + l*s.q + j
-			r[at*size+at] = 1 / (v * precision)
+			if r[at*size+at] = 1; !s.none(l) {
+				v, precision, _ := s.wide(l, j)
+				r[at*size+at] = 1 / (v * precision)
+			}
 		}
-	}
-	for i := s.end(); i < s.end()+s.levels; i++ {
-		r[i*size+i] = 0
+		if i := s.end() + l; !s.none(l) {
+			r[i*size+i] = 0
+		}
 	}
 	s.columns.priorRows(r, size, s.rowsAt())
 	if s.family == nil {

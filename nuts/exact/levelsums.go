@@ -22,9 +22,17 @@ import (
 //
 // z̃_jl = z_jl − √n_l Σ_{i<j} a_ji F_il, z_jl the noisy sum within level l of u = av (levelUnits; in the box a is 1), ς² the
 // variance of its noise, and m_jl, A_jl + B_jl D_jj² what the prior has for mean and variance of the level's mean;
-// of levels' means of x ζ (levelLaw), and of free scales of the covariates. An empty level counts 10⁻⁹ rows, that
-// nothing divides by 0. The coordinates lie in this order: of F, a level after the other; of rows of D_x; others;
+// of levels' means of x ζ (levelLaw), and of free scales of the covariates. The coordinates lie in this order: of F, a level after the other; of rows of D_x; others;
 // ζ; those of λ.
+//
+// A level of no rows has no sum, and no part of P: F_l is 0, its coordinates are standard and tell nothing, and of e such
+// levels the scatter has n − L + e degrees of freedom. Were F_l drawn as if of N(0, T), and counted in P, which noise may
+// tell to 10⁻⁶ of itself, it would lie with D on a thin sphere. What divides by n_l has 10⁻⁹ rows there. The density
+// has then, of public n beside that of e = 0,
+//
+//	½de log(n/2) − Σ_i (log Γ(½(n−L+e−i)) − log Γ(½(n−L−i))),   i = 0 … d−1.
+//
+// A family's sums are told apart from their squares, and such levels keep their F_l ~ N(0, T).
 //
 // A latent n is the sum of whole counts: flat a priori, as in rowCount, of counts that are uniform given it. What depends
 // on n alone is, by 1/((n+L−1) over (L−1)), by the Wishart law of nDDᵀ, its powers of n and those of W = nDDᵀ, and by the
@@ -40,7 +48,9 @@ type levelSums struct {
 	sumsAt        int // where coordinates begin
 	free, others  int // columns of F that have coordinates, and how many coordinates others are
 	counts        []float64
-	n, ofN        float64     // their sum, and what depends on it alone; 0 where it is public
+	n, ofN        float64     // their sum, and what depends on it and on empty alone; 0 where it is public and none is
+	empty         int         // e
+	spare         float64     // log density of coordinates of their F
 	within        *statistics // D
 	sums          []float64   // F, a row of d a level
 	columns       *columns    // of D
@@ -171,15 +181,23 @@ func (f *levelSums) end() int      { return f.freeAt() + f.scales.dim() }
 
 // take takes counts.
 func (f *levelSums) take(counts []float64) {
-	f.n = 0
+	f.n, f.empty, f.ofN = 0, 0, 0
 	for l, c := range counts {
 		f.counts[l], f.law.roots[l] = c, math.Sqrt(max(c, emptyLevel))
-		f.n += c
+		if f.n += c; f.none(l) {
+			f.empty++
+		}
 	}
 	f.within.n, f.prior.n = f.n, f.n
 	f.law.takeRows(f.n)
+	if empty := f.empty; !f.obs.Count.Latent() && empty > 0 {
+		f.empty = 0
+		f.ofN = -f.scatterOf(f.n)
+		f.empty = empty
+		f.ofN += f.scatterOf(f.n) + 0.5*float64(f.q+1)*float64(empty)*math.Log(f.n)
+	}
 	if f.obs.Count.Latent() {
-		f.ofN = f.scatterOf(f.n) + 0.5*float64(f.q+1)*(f.n-float64(f.levels))*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
+		f.ofN = f.scatterOf(f.n) + 0.5*float64(f.q+1)*f.freedom(f.n)*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
 		for i := range f.q {
 			f.ofN += logGamma(0.5 * (f.law.dof - float64(i)))
 		}
@@ -189,11 +207,17 @@ func (f *levelSums) take(counts []float64) {
 	}
 }
 
+// none tells whether a level has no rows, nor F.
+func (f *levelSums) none(l int) bool { return f.counts[l] == 0 && f.family == nil }
+
+// freedom is that of the scatter.
+func (f *levelSums) freedom(n float64) float64 { return n - float64(f.levels-f.empty) }
+
 // scatterOf is what counts have of a latent n, and the Wishart law given its covariance, but for the powers of
 // determinants.
 func (f *levelSums) scatterOf(n float64) float64 {
-	d, free := float64(f.q+1), n-float64(f.levels)
-	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*n*d*math.Ln2
+	d, free := float64(f.q+1), f.freedom(n)
+	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*(n+float64(f.empty))*d*math.Ln2
 	for i := range f.q + 1 {
 		log -= logGamma(0.5 * (free - float64(i)))
 	}
@@ -241,12 +265,18 @@ func (f *levelSums) takeRows(x []float64) (logJ float64, ok bool) {
 // takeSums takes columns of F of x.
 func (f *levelSums) takeSums(x []float64) {
 	d := f.q + 1
+	f.spare = 0
 	for l := range f.levels {
-		row := f.sums[l*d : (l+1)*d]
+		row, x := f.sums[l*d:(l+1)*d], x[f.sumsAt+l*f.free:]
+		if f.none(l) {
+			clear(row)
+			f.spare -= 0.5 * dot(x[:f.free], x[:f.free])
+			continue
+		}
 		for j := range f.free {
 			_, precision, centre := f.wide(l, j)
 			f.columns.product.times(1 / precision)
-			row[j] = centre/precision + x[f.sumsAt+l*f.free+j]/math.Sqrt(precision)
+			row[j] = centre/precision + x[j]/math.Sqrt(precision)
 		}
 	}
 }
@@ -303,7 +333,7 @@ func (f *levelSums) pullTold() {
 }
 
 // power is that of D_ii.
-func (f *levelSums) power(i int) float64 { return f.n - float64(f.levels+1+i) }
+func (f *levelSums) power(i int) float64 { return f.freedom(f.n) - float64(1+i) }
 
 // begin makes gradients 0.
 func (f *levelSums) begin() {
@@ -320,6 +350,10 @@ func (f *levelSums) pullSums(grad, x []float64) {
 	for l, root := range f.law.roots {
 		g := f.gSums[l*d : (l+1)*d]
 		for j := f.free - 1; j >= 0; j-- {
+			if f.none(l) {
+				grad[f.sumsAt+l*f.free+j] = -x[f.sumsAt+l*f.free+j]
+				continue
+			}
 			v, precision, centre := f.wide(l, j)
 			u, at, a := x[f.sumsAt+l*f.free+j], l*d+j, f.units.a[j*d:]
 			grad[f.sumsAt+l*f.free+j] = g[j] / math.Sqrt(precision)
@@ -425,8 +459,7 @@ func (f *levelSums) placeSums(x, sums []float64) {
 	for l, root := range f.law.roots {
 		own := f.sums[l*d : (l+1)*d]
 		for j := range own {
-			own[j] = sums[l*d+j] / root
-			if j < f.free {
+			if own[j] = sums[l*d+j] / root; j < f.free && !f.none(l) {
 				_, precision, centre := f.wide(l, j)
 				x[f.sumsAt+l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
 			}
