@@ -24,7 +24,7 @@ const (
 	manyCounted    = 30  // custodians, where the number of rows of one is latent
 	manyRows       = 20  // a column
 	mostColumns    = 11  // the response counted
-	clearOfNoise   = 10  // exact.Clearance
+	clearOfNoise   = 10. // exact.Clearance
 	mostNoise      = 0.5 // √n/Clearance: noise over what the choice of rows adds to the least eigenvalue
 )
 
@@ -39,12 +39,10 @@ const mostLatent = 10_000
 //   - mcmc-ind where clamping is to be modelled, which only it can;
 //   - mcmc-exact where sums are by the levels of a factor;
 //   - gibbs-ss-update for many custodians of many rows, since it looks at one release at a
-//     time, and trajectories of all together grow long (docs/custodians.md); for any number
-//     where pooling is partial, the law of whose spread is a funnel that trajectories hardly
-//     enter and it draws with the coefficients integrated out;
-//   - gibbs-ss-update where columns are few and noise is small beside their spread, and beside
-//     what the choice of rows adds: there parameters given sums move as far as they can
-//     (docs/engines.md);
+//     time, and trajectories of all together grow long (docs/custodians.md);
+//   - gibbs-ss-update where columns are few and noise is small beside their spread, and, unless
+//     pooling is partial, beside what the choice of rows adds: there parameters given sums move
+//     as far as they can (docs/engines.md);
 //   - mcmc-exact elsewhere, if the scatter of n rows of m columns has a density, n > m;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 //
@@ -106,27 +104,31 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 // empty. It looks at the releases alone.
 func (o Options) gibbsIsFaster(custodians []Custodian) string {
 	columns := custodians[0].Release.Dim()
-	many, where := manyCustodians, "with so many releases"
-	if o.Pooling == PartialPooling {
-		many, where = 2, "where pooling is partial"
-	}
+	many := manyCustodians
 	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
 		many = manyCounted
 	}
+	partial := o.Pooling == PartialPooling
 	switch {
 	case slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.N < int64(manyRows*columns) }):
 		return ""
 	case len(custodians) >= many:
-		return where
-	case o.SameRows || columns > mostColumns || slices.ContainsFunc(custodians, hidden):
+		return "with so many releases"
+	case o.SameRows || columns > mostColumns || slices.ContainsFunc(custodians, func(c Custodian) bool { return hides(c, partial) }):
 		return ""
+	case partial:
+		return "where pooling is partial and noise is small beside the columns' spread"
 	}
 	return "where noise is small beside the choice of rows"
 }
 
-// hidden tells whether the number of rows is noisy, or noise is not small beside what a column
-// has that the others have not and what the choice of rows adds to that.
-func hidden(c Custodian) bool {
+// hides tells whether the number of rows is noisy, or noise is not small beside what a column has that the others have
+// not and, but where pooling is partial, what the choice of rows adds to that.
+func hides(c Custodian, partial bool) bool {
 	obs, err := model.Observe(c.Release)
-	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < max(clearOfNoise, math.Sqrt(obs.N)/mostNoise)
+	least := clearOfNoise
+	if err == nil && !partial {
+		least = max(least, math.Sqrt(obs.N)/mostNoise)
+	}
+	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < least
 }

@@ -83,23 +83,29 @@ func TestAutoClearOfNoise(t *testing.T) {
 	counted.Noise.Sensitivity, counted.Noise.Scale = 6, 7.5
 	rows.Noise.Scale, large.Noise.Scale = 0.1, 900
 	one, clear := dpreg.One, releaseOf(1000)
+	two := func(a, b *release.Release) []dpreg.Custodian {
+		return []dpreg.Custodian{{Name: "a", Release: a}, {Name: "b", Release: b}}
+	}
 	for name, c := range map[string]struct {
 		custodians []dpreg.Custodian
 		sameRows   bool
 		method     string
+		pooling    string
 	}{
-		"clear":                     {one(clear), false, "gibbs-ss-update"},
-		"two that are":              {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: clear}}, false, "gibbs-ss-update"},
-		"measured twice":            {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: clear}}, true, "mcmc-exact"},
-		"one of two hidden":         {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: releaseOf(100)}}, false, "mcmc-exact"},
-		"nearly collinear":          {one(&correlated), false, "mcmc-exact"},
-		"a noisy number of rows":    {one(&counted), false, "mcmc-exact"},
-		"noise beyond chance":       {one(&large), false, "mcmc-exact"},
-		"few rows":                  {one(&rows), false, "mcmc-exact"},
-		"ten covariates":            {one(wide(10)), false, "gibbs-ss-update"},
-		"more columns than it does": {one(wide(11)), false, "mcmc-exact"},
+		"clear":                     {one(clear), false, "gibbs-ss-update", ""},
+		"two that are":              {two(clear, clear), false, "gibbs-ss-update", ""},
+		"measured twice":            {two(clear, clear), true, "mcmc-exact", ""},
+		"one of two hidden":         {two(clear, releaseOf(100)), false, "mcmc-exact", ""},
+		"nearly collinear":          {one(&correlated), false, "mcmc-exact", ""},
+		"a noisy number of rows":    {one(&counted), false, "mcmc-exact", ""},
+		"noise beyond chance":       {one(&large), false, "mcmc-exact", ""},
+		"few rows":                  {one(&rows), false, "mcmc-exact", ""},
+		"ten covariates":            {one(wide(10)), false, "gibbs-ss-update", ""},
+		"more columns than it does": {one(wide(11)), false, "mcmc-exact", ""},
+		"noise beyond chance, two pooled in part": {two(&large, &large), false, "gibbs-ss-update", dpreg.PartialPooling},
+		"one of two pooled in part hidden":        {two(clear, releaseOf(100)), false, "mcmc-exact", dpreg.PartialPooling},
 	} {
-		f, err := dpreg.Infer(t.Context(), c.custodians, dpreg.Options{SameRows: c.sameRows, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		f, err := dpreg.Infer(t.Context(), c.custodians, dpreg.Options{SameRows: c.sameRows, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if f.Method != c.method || strings.Contains(f.Why, "noise is small") != (f.Method == "gibbs-ss-update") {

@@ -75,6 +75,15 @@ func (h *Hub) Constrain(phi []float64) {
 	}
 }
 
+// takeCentre takes u of Spread's law, and returns its log prior; it writes a gradient that is of no use.
+func (h *Hub) takeCentre(u, unused []float64) (logp float64) {
+	copy(h.Centre, u)
+	if at := copy(h.Params.Theta, u); at < len(u) {
+		h.Params.Sigma2 = math.Exp(u[at])
+	}
+	return h.coordinates.nig.logDensity(unused, h.Params)
+}
+
 // LogPrior returns log p(φ) up to a constant, at the point of the last Constrain,
 // and writes its gradient. It clears what Pull takes.
 func (h *Hub) LogPrior(grad, phi []float64) (logp float64) {

@@ -85,8 +85,9 @@ func (h *hub) Unconstrain(x []float64, params *model.Params) bool {
 	if !h.Hub.Unconstrain(x, params) {
 		return false
 	}
+	h.Params.Sigma2 = params.Sigma2
+	h.placeSigma(x)
 	at := h.Shape.Q()
-	x[at] = softplusInverse(params.Sigma2 / h.r)
 	if h.columns != nil {
 		h.Hub.Constrain(x)
 		copy(h.law.mean, params.MuX)
@@ -95,6 +96,9 @@ func (h *hub) Unconstrain(x []float64, params *model.Params) bool {
 	}
 	return true
 }
+
+// placeSigma writes the coordinate of σ².
+func (h *hub) placeSigma(x []float64) { x[h.Shape.Q()] = softplusInverse(h.Params.Sigma2 / h.r) }
 
 // Constrain takes the parameters of x. It reports false where floating point has none.
 func (h *hub) Constrain(x []float64) (ok bool) {

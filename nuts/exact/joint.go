@@ -214,11 +214,13 @@ func (f *joint) flip(k *nuts.Sampler, rng *rand.Rand) {
 	k.Try(y, rng)
 }
 
-// interweave moves the spread, and takes each spoke's coordinates of the same (θ_j, σ_j).
+// interweave moves the spread and its centre, and takes each spoke's coordinates of the same (θ_j, σ_j).
 func (f *joint) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	y, _ := k.Proposal()
 	f.set(y)
-	f.weave.Step(f.x[f.at[0]-f.hub.Spread.Dim():f.at[0]], rng)
+	hub := f.x[:f.at[0]]
+	f.weave.Step(hub, rng)
+	f.hub.placeSigma(hub)
 	for j, s := range f.spokes {
 		s.common().pooled.Coordinates(f.x[f.at[j]:])
 	}

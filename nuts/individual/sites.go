@@ -155,14 +155,14 @@ func (f *sites) flip(k *nuts.Sampler, rng *rand.Rand) {
 	k.Try(x, rng)
 }
 
-// interweave moves the spread, and takes each site's coordinates of the same (θ_j, σ_j).
+// interweave moves the spread and its centre, and takes each site's coordinates of the same (θ_j, σ_j).
 func (f *sites) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	x, _ := k.Proposal()
 	f.hub.Constrain(x[:f.lead])
 	for j := range f.all {
 		f.set(x, j)
 	}
-	f.weave.Step(x[f.base:f.lead], rng)
+	f.weave.Step(x[:f.lead], rng)
 	f.hold(x)
 	k.Put(x)
 }
