@@ -70,7 +70,7 @@ func grantedOfY(f *dpreg.Fit) []string {
 		}
 		return []string{y + " linear in x, with " + residuals}
 	case f.Family == model.Poisson:
-		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts that spread as Poisson's"}
+		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts whose variance is their mean"}
 	}
 	return []string{fmt.Sprintf("the %s of the probability of %s linear in x", f.Family.Link(), y)}
 }

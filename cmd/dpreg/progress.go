@@ -71,7 +71,7 @@ type bar struct {
 	stderr    io.Writer
 	name      string
 	drawn     bool
-	said      time.Time // the last line; zero: it says none
+	said      time.Time // the last line, where no bar is drawn
 	container *mpb.Progress
 	bar       *mpb.Bar
 	pace      *pace.Pace
@@ -79,7 +79,7 @@ type bar struct {
 }
 
 func newBar(stderr io.Writer, name string, p *pace.Pace) *bar {
-	return &bar{stderr: stderr, name: name, drawn: isTerminal(stderr), pace: p}
+	return &bar{stderr: stderr, name: name, drawn: isTerminal(stderr), said: time.Now(), pace: p}
 }
 
 // countingBar shows how many of a number of things are done.
@@ -89,26 +89,21 @@ func countingBar(stderr io.Writer, name string) *bar {
 
 // studyBar is that of a study of which so many trials were finished before.
 func studyBar(stderr io.Writer, before int) *bar {
-	now := time.Now()
-	b := newBar(stderr, "trials ", pace.New(before, now))
-	b.said = now
-	return b
+	return newBar(stderr, "trials ", pace.New(before, time.Now()))
 }
 
 // sayEvery is the time between two lines.
 const sayEvery = time.Minute
 
 func (b *bar) update(done, total int) {
-	now := time.Now()
-	left := b.pace.Left(done, total, now)
-	b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, left))
-	if !b.drawn && !b.said.IsZero() && now.Sub(b.said) >= sayEvery {
-		b.said = now
-		note(b.stderr, "%d of %d trials%s", done, total, left)
-	}
+	b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, b.pace.Left(done, total, time.Now())))
 }
 
 func (b *bar) show(done, total int, text string) {
+	if now := time.Now(); !b.drawn && now.Sub(b.said) >= sayEvery {
+		b.said = now
+		note(b.stderr, "%s%s", strings.TrimSpace(b.name), text)
+	}
 	if !b.drawn {
 		return
 	}

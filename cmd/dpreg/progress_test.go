@@ -6,12 +6,27 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/dpreg/dpreg/internal/pace"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
+// TestBarIsSaid: where stderr is no terminal a line a minute says how far a run is.
+func TestBarIsSaid(t *testing.T) {
+	var stderr bytes.Buffer
+	b := newBar(&stderr, "refits ", pace.New(0, time.Now().Add(-time.Hour)))
+	b.update(2, 50)
+	b.said = b.said.Add(-sayEvery)
+	b.update(3, 50)
+	b.update(4, 50)
+	if text := stderr.String(); !strings.HasPrefix(text, "dpreg: refits 3 of 50") || strings.Count(text, "\n") != 1 {
+		t.Errorf("%q", text)
+	}
+}
+
 // TestAnnounce: mcmc-ind on many rows, or mcmc-exact of many columns, says how long it is to take before it starts; where
-// stderr is no terminal nothing else is shown, and no time left.
+// stderr is no terminal nothing else is shown within a minute, and no time left.
 func TestAnnounce(t *testing.T) {
 	testsize.Full(t, "TestExpect of package individual has what is told before a run")
 	workspace(t)
