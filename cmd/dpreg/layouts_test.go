@@ -39,7 +39,7 @@ func TestLayouts(t *testing.T) {
 		{args: "release wide.csv --bounds auto --eps 4 --steps 1 -o r.json --spend-again", files: "r.json"},
 		{args: "release pums.csv --eps 1 --delta 1e-6 --steps 2 --formula income~educ -o r.json --spend-again", files: "r.json"},
 		{args: "infer north.json --what-if --save one --format json" + short, files: "one/*"},
-		{args: "infer north.json south.json --pooling partial --save two" + short, files: "two/*"},
+		{args: "infer north.json south.json --pooling partial --method gibbs-ss-update --save two" + short, files: "two/*"},
 		{args: "infer north.json south.json --covariates shared --format csv" + short},
 		{args: "check north.json --calibrate 1 --format json" + short},
 		{args: "check north.json --calibrate 0 --format csv" + short},
