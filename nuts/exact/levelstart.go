@@ -1,0 +1,112 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// disperse takes a scatter that z may tell of, at counts.
+func (f *levelSums) disperse(rng *rand.Rand) {
+	d := f.q + 1
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
+	for j := range d {
+		for h := j; h < d; h++ {
+			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
+			for l, count := range f.counts {
+				row := f.toldOwn[l*d : (l+1)*d]
+				v -= row[j] * row[h] / max(count, 1)
+			}
+			part.Z[release.Index(d, j, h)] = v
+		}
+	}
+	f.within.disperse(make([]float64, len(part.Z)), part, f.n, rng)
+}
+
+// startCounts are whole, sum to an n that may be, and are about what z tells, noise drawn anew.
+func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
+	told, n := f.obs.Told.Counts, f.obs.N
+	if f.obs.Count.Latent() {
+		n = f.obs.Count.Most
+	}
+	counts := make([]float64, f.levels)
+	for i, z := range told {
+		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
+	}
+	if len(told) < f.levels {
+		counts[0] = n - floats.Sum(counts[1:])
+	}
+	sum := floats.Sum(counts)
+	if f.obs.Count.Latent() {
+		n = max(f.obs.Count.Least, min(f.obs.Count.Most, sum))
+	}
+	left := n
+	for l, c := range counts {
+		if sum == 0 {
+			break
+		}
+		counts[l] = math.Floor(c * n / sum)
+		left -= counts[l]
+	}
+	most := 0
+	for l, c := range counts {
+		if c > counts[most] {
+			most = l
+		}
+	}
+	counts[most] += left
+	return counts
+}
+
+// resum takes counts, and F and D that sums and W give, and writes the coordinates of F and of rows of D. It reports
+// false where rounding forbids.
+func (f *levelSums) resum(x, counts, sums, w []float64) bool {
+	if !f.takeScatter(counts, w) {
+		return false
+	}
+	f.placeRows(x)
+	f.placeSums(x, sums)
+	return true
+}
+
+// takeScatter takes counts, and D of W.
+func (f *levelSums) takeScatter(counts, w []float64) (ok bool) {
+	d, to := f.q+1, f.within.d
+	f.take(counts)
+	for i := range d {
+		for j := range i + 1 {
+			to[i*d+j] = w[i*d+j] / f.n
+		}
+	}
+	return dense.Cholesky(to, d)
+}
+
+// placeSums takes F of sums, and writes its coordinates.
+func (f *levelSums) placeSums(x, sums []float64) {
+	d := f.q + 1
+	for l, root := range f.law.roots {
+		own := f.sums[l*d : (l+1)*d]
+		for j := range own {
+			if own[j] = sums[l*d+j] / root; j < f.free && !f.none(l) {
+				_, precision, centre := f.wide(l, j)
+				x[f.sumsAt+l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
+			}
+		}
+	}
+}
+
+// placeRows writes the coordinates of D_x.
+func (f *levelSums) placeRows(x []float64) {
+	rows := f.columns.rows
+	placed := make([]float64, f.columns.end())
+	c := *f.columns // place writes coordinates of means, too
+	c.origin, c.linear, c.fixed, c.per = make([]float64, rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), make([]float64, rows)
+	c.place(placed, f.within)
+	copy(x[f.rowsAt():f.othersAt()], placed[rows:])
+}
