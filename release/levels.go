@@ -81,7 +81,7 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 	levels := max(2, len(levelsOf(d, factor)))
 	switch {
 	case len(own) == 0:
-		return nil, 0, fmt.Errorf("%q is no column of categories or truth values: a schema says so, by levels, the type boolean, or the type integer with bounds 0 and 1; several columns have \":\" between them", factor)
+		return nil, 0, fmt.Errorf("%q is no column of categories or truth values in %s: --formula has to have it, and a schema says what it is, by levels, the type boolean, or the type integer with bounds 0 and 1; several columns have \":\" between them", factor, d.Formula())
 	case levels > MaxLevels:
 		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some", factor, levels, MaxLevels)
 	case !d.Intercept || len(own) != levels-1:

@@ -113,6 +113,11 @@ func TestByLevelsRefused(t *testing.T) {
 		}
 	}
 	r := byLevel(t, release.ReplaceOne)
+	r.Levels.Counts[0] += 150 * r.Noise.SD() * math.Sqrt(3)
+	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels.counts: add up to") {
+		t.Errorf("counts of more rows than there are: %v", err)
+	}
+	r = byLevel(t, release.ReplaceOne)
 	r.Format = release.Format
 	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels:") {
 		t.Errorf("with levels, format 1: %v", err)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -87,6 +89,9 @@ func (r *Release) validateLevels() error {
 	return nil
 }
 
+// impossible is what no noise is beyond, in its sds: Laplace's is with probability e^(−√2·100).
+const impossible = 100
+
 // validateFollows checks that n, where it is not public, and the statistics are those that follow from the sums by
 // levels.
 func (r *Release) validateFollows() error {
@@ -106,6 +111,11 @@ func (r *Release) validateFollows() error {
 			return within("n", fmt.Errorf("must be the sum of \"levels.counts\", rounded, %d, and not %d", n, r.N))
 		case !(math.Abs(r.NNoise-noise) <= isotropy*noise):
 			return within("n_noise", fmt.Errorf("must be that of the sum of \"levels.counts\", %v, and not %v", noise, r.NNoise))
+		}
+	} else if l := r.Levels; len(l.Counts) == len(l.Sums) {
+		_, sd := r.scales()
+		if sum := floats.Sum(l.Counts); !(math.Abs(sum-float64(r.N)) <= impossible*sd[0]*math.Sqrt(float64(len(l.Counts)))) {
+			return within("levels", within("counts", fmt.Errorf("add up to %.6g, which noise of sd %.3g on each does not make of n = %d", sum, sd[0], r.N)))
 		}
 	}
 	most := math.Abs(float64(r.N))
