@@ -14,6 +14,9 @@ import (
 // noise is on Z, the counts, sums and products in the order of release.Combinations. It is
 // independent from part to part, of entries at some places: in the box each entry is one, in a frame the
 // count and sums of each level, and all products.
+//
+// A normal law takes Known as if it had the noise of other products, of a latent n that of counts: its rows have no such
+// squares for certain, and with little noise on it n and the levels' sums could hardly move. Families have no use for it.
 type Told struct {
 	Kind    release.Kind
 	Dummies int
@@ -27,9 +30,6 @@ type Told struct {
 	Response *ToldOfResponse // nil: the factor is a covariate
 	Levels   []*Level        // where products are per level: those of each; nil: they are over all rows
 }
-
-// A normal law takes Known as if it had the noise of other products, of a latent n that of counts: its rows have no such
-// squares for certain, and with little noise on it n and the levels' sums could hardly move. Families have no use for it.
 
 // Level is what a release tells of the rows of a level, of the columns that sums are of alone: all has noise, that on the
 // number of rows too, unless n is public and the other levels tell it. What each column of the model is there is Columns.

@@ -101,7 +101,7 @@ func (s *levelShifts) rowsOf(n float64) float64 {
 	if !s.obs.Count.Latent() {
 		return 0
 	}
-	return s.scatterOf(n) - 0.5*n*s.logCov
+	return s.scatterOf(n, s.empty) - 0.5*n*s.logCov
 }
 
 // begin begins a try.

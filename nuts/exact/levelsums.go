@@ -188,14 +188,11 @@ func (f *levelSums) take(counts []float64) {
 	}
 	f.within.n, f.prior.n = f.n, f.n
 	f.law.takeRows(f.n)
-	if empty := f.empty; !f.obs.Count.Latent() && empty > 0 {
-		f.empty = 0
-		f.ofN = -f.scatterOf(f.n)
-		f.empty = empty
-		f.ofN += f.scatterOf(f.n) + 0.5*float64(f.q+1)*float64(empty)*math.Log(f.n)
-	}
-	if f.obs.Count.Latent() {
-		f.ofN = f.scatterOf(f.n) + 0.5*float64(f.q+1)*f.freedom(f.n)*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
+	switch {
+	case !f.obs.Count.Latent() && f.empty > 0:
+		f.ofN = -f.scatterOf(f.n, 0) + (f.scatterOf(f.n, f.empty) + 0.5*float64(f.q+1)*float64(f.empty)*math.Log(f.n))
+	case f.obs.Count.Latent():
+		f.ofN = f.scatterOf(f.n, f.empty) + 0.5*float64(f.q+1)*f.freedom(f.n)*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
 		for i := range f.q {
 			f.ofN += logGamma(0.5 * (f.law.dof - float64(i)))
 		}
@@ -211,11 +208,11 @@ func (f *levelSums) none(l int) bool { return f.counts[l] == 0 && f.family == ni
 // freedom is that of the scatter.
 func (f *levelSums) freedom(n float64) float64 { return n - float64(f.levels-f.empty) }
 
-// scatterOf is what counts have of a latent n, and the Wishart law given its covariance, but for the powers of
-// determinants.
-func (f *levelSums) scatterOf(n float64) float64 {
-	d, free := float64(f.q+1), f.freedom(n)
-	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*(n+float64(f.empty))*d*math.Ln2
+// scatterOf is what counts, so many of them 0, have of a latent n, and the Wishart law given its covariance, but for the
+// powers of determinants.
+func (f *levelSums) scatterOf(n float64, empty int) float64 {
+	d, free := float64(f.q+1), n-float64(f.levels-empty)
+	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*(n+float64(empty))*d*math.Ln2
 	for i := range f.q + 1 {
 		log -= logGamma(0.5 * (free - float64(i)))
 	}
