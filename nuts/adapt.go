@@ -25,8 +25,10 @@ func (s *Sampler) Adapt(iteration, warmup int) {
 	if s.windows.closes(iteration) && s.metric.Update() {
 		s.fresh = s.Moved() // the gradient in the new metric
 	}
+	s.measures = s.options.LearnLength && iteration+1 >= s.windows.last && iteration+1 < warmup
 	if iteration+1 == warmup {
 		s.stepSize.Settle()
+		s.learn()
 	}
 }
 

@@ -26,6 +26,9 @@ type Options struct {
 	// StepError is the error in energy from which on a step is made of smaller ones. 0 takes
 	// any, as Stan does.
 	StepError float64
+	// LearnLength gives trajectories after warm-up a length learnt in it, for coordinates that are
+	// about isotropic; see travel.
+	LearnLength bool
 }
 
 func (o Options) withDefaults() Options {
@@ -75,12 +78,15 @@ type Info struct {
 type Sampler struct {
 	Chain Chain // nil where the target has no moves of its own
 
-	target   Target
-	options  Options
-	metric   *Metric
-	stepSize StepSize
-	windows  windows
-	fresh    bool // no step size has been looked for since the metric changed
+	target    Target
+	options   Options
+	metric    *Metric
+	stepSize  StepSize
+	windows   windows
+	fresh     bool // no step size has been looked for since the metric changed
+	measures  bool // the next step measures when a trajectory turns back
+	turnTimes []float64
+	tau       float64 // the median of turnTimes, or 0 where trajectories are doubled
 
 	state         point     // where the chain is
 	forward, back point     // the trajectory's ends

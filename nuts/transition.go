@@ -23,6 +23,9 @@ func (s *Sampler) follow(rng *rand.Rand) Info {
 	if s.fresh && s.err == nil {
 		s.searchStepSize(rng)
 	}
+	if s.measures {
+		s.measure(rng)
+	}
 	if s.err != nil {
 		return s.info
 	}
@@ -32,7 +35,11 @@ func (s *Sampler) follow(rng *rand.Rand) Info {
 	s.back.copy(&s.state)
 	s.tree.single(&s.state, 1)
 	s.acceptSum, s.points, s.info = 0, 0, Info{StepSize: s.stepSize.Value()}
-	s.double(rng)
+	if s.tau > 0 {
+		s.travel(rng)
+	} else {
+		s.double(rng)
+	}
 
 	s.info.Accept = s.acceptSum / s.points
 	s.state.x, s.tree.x = s.tree.x, s.state.x

@@ -149,7 +149,7 @@ func (f *joint) target() float64 {
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newJoint(t)
 	start := func(y []float64, rng *rand.Rand) bool { return f.start(t, y, rng) }
-	return startAt(f, start, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.target()}, rng)
+	return startAt(f, start, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.target(), LearnLength: true}, rng)
 }
 
 // Reach makes the noise's slopes the derivative about y.

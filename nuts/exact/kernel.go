@@ -36,7 +36,7 @@ const mostStarts = 1000
 
 // newKernel starts a chain of a density on the way up from a start that rows can have, and draws the parameters.
 func newKernel(f single, rng *rand.Rand) (*nuts.Sampler, error) {
-	o := nuts.Options{TargetAccept: accept, StepError: stepError}
+	o := nuts.Options{TargetAccept: accept, StepError: stepError, LearnLength: true}
 	if f.Dim() <= fewCoordinates {
 		o.Dense = f.Dim()
 	}
