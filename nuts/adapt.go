@@ -24,11 +24,13 @@ func (s *Sampler) Adapt(iteration, warmup int) {
 	}
 	if s.windows.closes(iteration) && s.metric.Update() {
 		s.fresh = s.Moved() // the gradient in the new metric
+		s.tau, s.turnTimes = 0, s.turnTimes[:0]
 	}
-	s.measures = s.options.LearnLength && iteration+1 >= s.windows.last && iteration+1 < warmup
+	if s.options.LearnLength && iteration+1 >= s.windows.first {
+		s.learn(iteration+1 == warmup)
+	}
 	if iteration+1 == warmup {
 		s.stepSize.Settle()
-		s.learn()
 	}
 }
 
