@@ -71,7 +71,7 @@ func TestFactorFileRefuses(t *testing.T) {
 		{`["u", "v", "w"]`, `["u", "v", 3]`, "schema.factors[0].levels[2]: must be a string"},
 		{`{"name": "f", "levels"`, `{"levels"`, "schema.factors[0].name: missing"},
 		{`, "levels": ["u", "v", "w"]`, ``, "schema.factors[0].levels: missing"},
-		{`{"name": "f", "levels": ["u", "v", "w"]}`, ``, `schema: column "fv": it is a level of a factor "f", which is not described`},
+		{`{"name": "f", "levels": ["u", "v", "w"]}`, ``, "schema.factors: must not be 0 or empty: leave it out"},
 		{`{"name": "f", "levels": ["u", "v", "w"]}`, `{"name": "f", "levels": ["u", "v", "w"]}, {"name": "g", "levels": ["u", "v"]}`, `schema: factor "g" has no column`},
 	} {
 		wantUnread(t, text, c.old, c.with, c.want)

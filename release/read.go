@@ -96,7 +96,7 @@ func ReadFile(path string) (*Release, error) {
 // decode sets v to a JSON value, as the json tags of its structs say, and is stricter than
 // the library: a field that is not tagged omitzero must be there; null is a value only of
 // a pointer to a number; a whole number may have any notation (R writes 100000 as
-// 1e+05); a number that may be left out is positive.
+// 1e+05); what may be left out is not there where it is 0 or empty, and a number positive.
 func decode(v reflect.Value, x any) error {
 	if v.Kind() == reflect.Pointer {
 		if x == nil && v.Type().Elem().Kind() == reflect.Float64 {
@@ -195,8 +195,12 @@ func decodeObject(v reflect.Value, object map[string]any) error {
 			return within(name, errors.New("missing; docs/release-format.md says what stands here"))
 		}
 		err := decode(v.Field(i), x)
-		if f := v.Field(i); err == nil && options != "" && f.CanFloat() && f.Float() <= 0 {
-			err = fmt.Errorf("must be a positive number, not %v", f.Float())
+		switch f := v.Field(i); {
+		case err != nil:
+		case options != "" && f.CanFloat() && f.Float() <= 0:
+			err = fmt.Errorf("must be a positive number, not %v: leave it out where there is none", f.Float())
+		case options != "" && f.Kind() != reflect.Bool && f.IsZero(): // as of an empty array
+			err = errors.New("must not be 0 or empty: leave it out where there is none")
 		}
 		if err != nil {
 			return within(name, err)

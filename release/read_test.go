@@ -62,6 +62,10 @@ func TestReadRefuses(t *testing.T) {
 		{`"n":1e+02`, `"n":100,"n_noise":3`, "n_noise: only with "},
 		{`"n":1e+02`, `"n":100,"n_noise":0`, "n_noise: must be a positive number, not 0"},
 		{`"n":1e+02`, `"n":100,"simulated":1`, "simulated: must be true or false"},
+		{`"n":1e+02`, `"n":100,"withheld":[]`, "withheld: must not be 0 or empty: leave it out"},
+		{`"n":1e+02`, `"n":100,"levels":{"factor":"a","counts":[53],"sums":[[0,0],[1,2]],"known":0}`, "levels.known: must not be 0 or empty: leave it out"},
+		{`"n":1e+02`, `"n":100,"persons":{"rows":"mean","most":0}`, "persons.most: must not be 0 or empty: leave it out"},
+		{`"name":"a",`, `"name":"a","type":"",`, "schema.covariates[0].type: must not be 0 or empty: leave it out"},
 		{`"n":1e+02`, `"n":100,"withheld":["yy"]`, "withheld: says \"yy\", and statistics.sum_yy is given"},
 		{`"n":1e+02`, `"n":100,"withheld":["xx"]`, "withheld: must be [\"yy\"], or left out"},
 		{`"n":1e+02`, `"n":100,"moments":{}`, "moments.noise: missing"},
@@ -107,6 +111,14 @@ func TestReadRefuses(t *testing.T) {
 		{`[1,2]`, "[" + strings.Repeat("1,", maxArray) + "1]", "statistics.sum_x: more than 8192 entries"},
 	} {
 		wantUnread(t, byHand, c.old, c.new, c.want)
+	}
+}
+
+// TestReadFalse: what is false says no more than what is left out.
+func TestReadFalse(t *testing.T) {
+	r := must.Get(Read(strings.NewReader(strings.Replace(byHand, `"n":1e+02`, `"n":100,"simulated":false`, 1))))(t)
+	if text := write(t, r); strings.Contains(text, "simulated") {
+		t.Error(text)
 	}
 }
 
