@@ -91,7 +91,7 @@ func TestFamilyByLevel(t *testing.T) {
 	for _, m := range c.Models {
 		var set uint
 		for _, name := range m.Covariates {
-			set |= map[string]uint{"fb": 1, "x": 2}[name]
+			set |= map[string]uint{"f": 1, "x": 2}[name]
 		}
 		want := laplaceEvidence(rows, set, sd) - whole
 		if off := math.Abs(m.LogBayes - want); !(off <= 4*m.MCSE+0.1*float64(2-len(m.Covariates))) {

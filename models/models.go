@@ -1,13 +1,14 @@
 // Package models weighs the sub-models of one release: which covariates does a response need?
 //
-// All models are of the same noisy sums z of all columns, with the same law of the covariates; a
-// sub-model has the slopes of some covariates at 0, and of the others the prior that they have given
+// A model has some of the terms of the release's formula: a factor, or its product with others, as a whole or not at
+// all. All models are of the same noisy sums z of all columns, with the same law of the covariates; a
+// sub-model has the slopes of some terms at 0, and of the others the prior that they have given
 // that. For a model M and one of its slopes, Savage and Dickey's ratio (package ask)
 //
 //	p(z | M, β_j = 0) / p(z | M) = p(β_j = 0 | z, M) / p(β_j = 0 | M)
 //
-// is the Bayes factor of the model without it, by draws from M. So a step at a time leads from the
-// model with all covariates to each other one.
+// is the Bayes factor of the model without it, by draws from M. So a step at a time, those of a term one after
+// another, leads from the model with all terms to each other one.
 package models
 
 import (
@@ -27,10 +28,11 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
 )
 
-// MaxCovariates is how many there may be: each more doubles the models.
-const MaxCovariates = 10
+// MaxTerms is how many there may be: each more doubles the models.
+const MaxTerms = 10
 
 // negligible is the log of the Bayes factor against the best model so far below which the
 // sub-models of a model are not looked for from it.
@@ -47,9 +49,9 @@ type Comparison struct {
 	Format     string      `json:"format"` // Format
 	Formula    string      `json:"formula"`
 	Models     []Model     `json:"models"`
-	Covariates []Covariate `json:"covariates"`
-	Unweighed  int         `json:"unweighed"` // models to which steps lead from negligible ones alone
-	Unsettled  int         `json:"unsettled"` // fits whose chains did not converge
+	Covariates []Covariate `json:"covariates"` // terms
+	Unweighed  int         `json:"unweighed"`  // models to which steps lead from negligible ones alone
+	Unsettled  int         `json:"unsettled"`  // fits whose chains did not converge
 }
 
 // Format is the first member of a Comparison's JSON.
@@ -60,10 +62,10 @@ type Model struct {
 	Formula     string   `json:"formula"`
 	Covariates  []string `json:"covariates"`
 	Probability float64  `json:"probability"`
-	LogBayes    float64  `json:"log_bayes_factor"` // against the model with all covariates
+	LogBayes    float64  `json:"log_bayes_factor"` // against the model with all terms
 	MCSE        float64  `json:"log_bayes_factor_mcse"`
 
-	set uint // of covariates
+	set uint // of terms
 }
 
 // Covariate is one, with the probability of the models that have it.
@@ -75,69 +77,96 @@ type Covariate struct {
 // weight is what is known of a model: the log of its Bayes factor against the whole one.
 type weight struct{ log, variance float64 }
 
-// Compare weighs all models of the release of one custodian, by o's method, prior and plan, or by
+// Compare weighs all models of the release of one custodian that it can select, by o's method, prior and plan, or by
 // their defaults. Each model that is not negligible is fitted; a model's weight is the mean of those
 // of the steps that lead to it, each with the precision of its Monte Carlo error. progress, if not
-// nil, is called after each fit.
+// nil, is called after the fits of each model.
 //
-// Errors: more covariates than MaxCovariates, several releases, those of dpreg.Infer.
+// Errors: more terms than MaxTerms, several releases, those of dpreg.Infer.
 func Compare(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options, progress func(done, atMost int)) (*Comparison, error) {
+	c, err := newComparing(ctx, custodians, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.run(progress)
+}
+
+func newComparing(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options) (*comparing, error) {
 	if len(custodians) != 1 {
 		return nil, errors.New("models are of one release: compare those of each by itself")
 	}
-	d := &custodians[0].Release.Schema
-	p := len(d.Covariates)
-	if p == 0 {
+	r := custodians[0].Release
+	d := &r.Schema
+	if len(d.Covariates) == 0 {
 		return nil, fmt.Errorf("%s has no covariate to leave out: name one by the formula", d.Formula())
 	}
-	if p > MaxCovariates {
-		return nil, fmt.Errorf("%d covariates have 2^%[1]d models, and at most %d covariates can be compared: name some by the formula", p, MaxCovariates)
+	c := &comparing{ctx: ctx, custodians: custodians, options: o, steps: map[uint][]weight{}}
+	c.whole, c.of = d.Whole()
+	p := len(c.whole.Terms)
+	if p > MaxTerms {
+		return nil, fmt.Errorf("%d terms have 2^%[1]d models, and at most %d terms can be compared: name some by the formula", p, MaxTerms)
 	}
 	if err := o.Family.Check(d); err != nil {
 		return nil, err
 	}
 	if o.Prior == nil {
 		var err error
-		if o.Prior, err = o.Family.DefaultPrior(d, custodians[0].Release); err != nil {
+		if c.options.Prior, err = o.Family.DefaultPrior(d, r); err != nil {
 			return nil, err
 		}
 	}
-	c := &comparing{ctx: ctx, custodians: custodians, options: o, p: p, known: map[uint]weight{1<<p - 1: {}}, steps: map[uint][]weight{}}
-	return c.run(progress)
+	all := uint(1)<<p - 1
+	c.known = map[uint]weight{all: {}}
+	for set := range all + 1 {
+		if _, err := r.Select(c.formula(set).String()); err == nil {
+			c.models = append(c.models, set)
+		} else if set == all {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(c.models, func(a, b uint) int { return bits.OnesCount(b) - bits.OnesCount(a) })
+	return c, nil
 }
 
-// comparing is a comparison on its way.
+// comparing is a comparison on its way. Sets are of terms.
 type comparing struct {
 	ctx        context.Context
 	custodians []dpreg.Custodian
 	options    dpreg.Options
-	p          int
-	known      map[uint]weight   // of models, by their sets of covariates
+	whole      schema.Formula
+	of         []int  // the term of each covariate
+	models     []uint // that the release selects, those of more terms first
+	known      map[uint]weight
 	steps      map[uint][]weight // that lead to models of which weights are to be found
 	unsettled  int
 }
 
+// formula is that of a model.
+func (c *comparing) formula(set uint) schema.Formula {
+	f := c.whole
+	f.Terms = nil
+	for i, name := range c.whole.Terms {
+		if set>>i&1 == 1 {
+			f.Terms = append(f.Terms, name)
+		}
+	}
+	return f
+}
+
 func (c *comparing) run(progress func(done, atMost int)) (*Comparison, error) {
-	done, best := 0, 0.0
-	for size := c.p; size >= 0; size-- {
-		for set := range uint(1) << c.p {
-			if bits.OnesCount(set) != size {
-				continue
-			}
-			if steps := c.steps[set]; steps != nil {
-				c.known[set] = pooled(steps)
-			}
-			w, ok := c.known[set]
-			if !ok || size == 0 || w.log < best+negligible {
-				continue
-			}
+	best := 0.0
+	for done, set := range c.models {
+		if steps := c.steps[set]; steps != nil {
+			c.known[set] = pooled(steps)
+		}
+		if w, ok := c.known[set]; ok && w.log >= best+negligible {
 			best = max(best, w.log)
-			if err := c.fit(set, w, best); err != nil {
+			if err := c.stepsFrom(set, w, best); err != nil {
 				return nil, err
 			}
-			if done++; progress != nil {
-				progress(done, 1<<c.p-1)
-			}
+		}
+		if progress != nil {
+			progress(done+1, len(c.models))
 		}
 	}
 	return c.result(), nil
@@ -153,27 +182,32 @@ func pooled(steps []weight) weight {
 	return weight{sum / precision, 1 / precision}
 }
 
-// fit draws from a model of weight w, and notes the steps from it. Where a step that matters is to
-// a slope of 0 that few draws come near, it draws more.
-func (c *comparing) fit(set uint, w weight, best float64) error {
-	o, first := c.options, c.options.Prior.Theta.Dim()-c.p
-	var err error
-	if o.Prior, err = pin(c.options.Prior, first, set, c.p); err != nil {
-		return err
-	}
-	before := c.unsettled
-	steps, matter, err := c.stepsFrom(set, w, best, o)
-	if err == nil && matter {
-		c.unsettled = before
-		if o.Plan.ESS = more * cmp.Or(o.Plan.ESS, dpreg.DefaultPlan().ESS); o.Plan.Draws > 0 {
-			o.Plan.Draws, o.Plan.ESS = more*o.Plan.Draws, 0
+// stepsFrom notes the weights of the models without one of the terms of a model of weight w. Between are those
+// without the first columns of the term.
+func (c *comparing) stepsFrom(set uint, w weight, best float64) error {
+	in := func(j int) bool { return set>>c.of[j]&1 == 1 }
+	first := &pinnedAt{c: c, in: in}
+	for term := range c.whole.Terms {
+		to := set &^ (1 << term)
+		if to == set || !slices.Contains(c.models, to) {
+			continue
 		}
-		steps, _, err = c.stepsFrom(set, w, best, o)
+		at, step := first, w
+		for j, of := range c.of {
+			if of != term {
+				continue
+			}
+			var err error
+			if step, err = at.without(j, step, best); err != nil {
+				return err
+			}
+			at = &pinnedAt{c: c, in: func(k int) bool { return in(k) && (c.of[k] != term || k > j) }}
+		}
+		if !math.IsInf(step.log, -1) {
+			c.steps[to] = append(c.steps[to], step)
+		}
 	}
-	for to, step := range steps {
-		c.steps[to] = append(c.steps[to], step)
-	}
-	return err
+	return nil
 }
 
 // more is how many times as many draws are taken where too few lie near 0; matters is the log of a
@@ -183,59 +217,89 @@ const (
 	matters = -5
 )
 
-// stepsFrom fits a model, and gives the weights of those without one of its slopes. matter tells
-// whether one of them that may be probable is by a normal tail.
-func (c *comparing) stepsFrom(set uint, w weight, best float64, o dpreg.Options) (steps map[uint]weight, matter bool, err error) {
-	fit, err := dpreg.Infer(c.ctx, c.custodians, o)
-	if err != nil {
-		return nil, false, err
-	}
-	if ok, _ := fit.Converged(); !ok {
-		c.unsettled++
-	}
-	steps = make(map[uint]weight)
-	posterior := ask.Of(fit, dpreg.Scaled)
-	for j := range c.p {
-		if set>>j&1 == 0 {
-			continue
-		}
-		answers, err := posterior.Ask(0, ask.Name(fit.Design.Covariates[j].Name)+" = 0")
-		if err != nil {
-			return nil, false, err
-		}
-		to := set &^ (1 << j)
-		switch a := answers.Answers[0]; {
-		case a.Evidence != nil:
-			steps[to] = weight{w.log + math.Log(*a.Evidence), w.variance + *a.LogMCSE**a.LogMCSE}
-		case a.Normal > 0: // far out, where the posterior's tail is taken for a normal one's
-			steps[to] = weight{w.log + math.Log(a.Normal), w.variance + farError*farError}
-			matter = matter || steps[to].log > best+matters
-		}
-	}
-	return steps, matter, nil
+// pinnedAt is the model of all columns with slopes of 0 but of those that are in it.
+type pinnedAt struct {
+	c         *comparing
+	in        func(j int) bool
+	draws     [2]*ask.Posterior // of the plan, and more; nil: not yet
+	unsettled bool              // the chains of the last fit
 }
 
-// pin multiplies the prior of θ by normal densities at 0 of the slopes that are not in a set: with
+// fit draws from the model, once.
+func (m *pinnedAt) fit(long int) (*ask.Posterior, error) {
+	if m.draws[long] != nil {
+		return m.draws[long], nil
+	}
+	o, p := m.c.options, len(m.c.of)
+	var err error
+	if o.Prior, err = pin(o.Prior, o.Prior.Theta.Dim()-p, p, m.in); err != nil {
+		return nil, err
+	}
+	if long > 0 {
+		if o.Plan.ESS = more * cmp.Or(o.Plan.ESS, dpreg.DefaultPlan().ESS); o.Plan.Draws > 0 {
+			o.Plan.Draws, o.Plan.ESS = more*o.Plan.Draws, 0
+		}
+	}
+	fit, err := dpreg.Infer(m.c.ctx, m.c.custodians, o)
+	if err != nil {
+		return nil, err
+	}
+	if m.unsettled {
+		m.c.unsettled--
+	}
+	settled, _ := fit.Converged()
+	if m.unsettled = !settled; m.unsettled {
+		m.c.unsettled++
+	}
+	m.draws[long] = ask.Of(fit, dpreg.Scaled)
+	return m.draws[long], nil
+}
+
+// without is the weight of the model without a column, of one of weight w, −∞ where it is not known. Where few draws of one
+// that matters come near 0, it draws more; far out the posterior's tail is taken for a normal one's.
+func (m *pinnedAt) without(j int, w weight, best float64) (step weight, err error) {
+	for long := range m.draws {
+		posterior, err := m.fit(long)
+		if err != nil {
+			return w, err
+		}
+		answers, err := posterior.Ask(0, ask.Name(posterior.Design.Covariates[j].Name)+" = 0")
+		if err != nil {
+			return w, err
+		}
+		a := answers.Answers[0]
+		if a.Evidence != nil {
+			return weight{w.log + math.Log(*a.Evidence), w.variance + *a.LogMCSE**a.LogMCSE}, nil
+		}
+		step = weight{w.log + math.Log(a.Normal), w.variance + farError*farError}
+		if !(step.log > best+matters) {
+			break
+		}
+	}
+	return step, nil
+}
+
+// pin multiplies the prior of θ by normal densities at 0 of the slopes that are not in a model: with
 // E of their unit vectors
 //
 //	Λ = Λ₀ + τEEᵀ,   Λμ = Λ₀μ₀,   τ = pinned.
 //
 // Where a free scale a ~ InvGamma(½ν, r) is theirs, k of its slopes have a density proportional to a^{−½k} at
 // 0: given these a ~ InvGamma(½(ν+k), r), and is of the others.
-func pin(prior *model.Prior, first int, set uint, p int) (*model.Prior, error) {
+func pin(prior *model.Prior, first, p int, in func(j int) bool) (*model.Prior, error) {
 	out := *prior
 	out.Theta = prior.Theta.Clone()
 	q := out.Theta.Dim()
 	right := make([]float64, q)
 	dense.SymMulVec(right, prior.Theta.Precision, q, prior.Theta.Mean)
 	for j := range p {
-		if k := first + j; set>>j&1 == 0 {
+		if k := first + j; !in(j) {
 			out.Theta.Precision[k*q+k] += pinned
 		}
 	}
 	out.Scales = nil
 	for _, s := range prior.Scales {
-		if s, ok := s.Without(func(k int) bool { return k >= first && set>>(k-first)&1 == 0 }); ok {
+		if s, ok := s.Without(func(k int) bool { return k >= first && !in(k-first) }); ok {
 			out.Scales = append(out.Scales, s)
 		}
 	}
@@ -251,24 +315,15 @@ func pin(prior *model.Prior, first int, set uint, p int) (*model.Prior, error) {
 
 // result sorts the models, and adds up their probabilities.
 func (c *comparing) result() *Comparison {
-	d := &c.custodians[0].Release.Schema
-	out := &Comparison{Format: Format, Formula: d.Formula().String(), Unweighed: 1<<c.p - len(c.known), Unsettled: c.unsettled}
+	out := &Comparison{Format: Format, Formula: c.whole.String(), Unweighed: len(c.models) - len(c.known), Unsettled: c.unsettled}
 	most, total := math.Inf(-1), 0.0
 	for _, w := range c.known {
 		most = max(most, w.log)
 	}
 	for set, w := range c.known {
-		m := Model{set: set, Covariates: []string{}, LogBayes: w.log, MCSE: math.Sqrt(w.variance), Probability: math.Exp(w.log - most)}
+		f := c.formula(set)
+		m := Model{Formula: f.String(), Covariates: slices.Concat([]string{}, f.Terms), LogBayes: w.log, MCSE: math.Sqrt(w.variance), Probability: math.Exp(w.log - most), set: set}
 		total += m.Probability
-		f := d.Formula()
-		f.Terms = nil
-		for j, column := range d.Covariates {
-			if set>>j&1 == 1 {
-				f.Terms = append(f.Terms, column.Name)
-				m.Covariates = append(m.Covariates, column.Name)
-			}
-		}
-		m.Formula = f.String()
 		out.Models = append(out.Models, m)
 	}
 	slices.SortFunc(out.Models, func(a, b Model) int {
@@ -277,10 +332,10 @@ func (c *comparing) result() *Comparison {
 	for i := range out.Models {
 		out.Models[i].Probability /= total
 	}
-	for j, column := range d.Covariates {
-		in := Covariate{Name: column.Name}
+	for i, name := range c.whole.Terms {
+		in := Covariate{Name: name}
 		for _, m := range out.Models {
-			if m.set>>j&1 == 1 {
+			if m.set>>i&1 == 1 {
 				in.Probability += m.Probability
 			}
 		}

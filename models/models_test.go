@@ -129,9 +129,10 @@ func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []floa
 
 // As noise goes to 0, weights of models are those of the rows themselves.
 func TestWithoutNoise(t *testing.T) {
-	p := testsize.Of(2, 3)
+	testsize.Full(t, "TestFactorIsWhole compares with rows, too")
+	p := 3
 	rows, r := made(80, p, 1e-6)
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Seed: 2}}, nil))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
 	whole := marginal(rows, 1<<p-1, mean, centre, sds, sigma)
 	if len(c.Models) != 1<<p || c.Unweighed != 0 || c.Unsettled != 0 {
@@ -158,7 +159,7 @@ func TestWithoutNoise(t *testing.T) {
 // TestFreeScale: of slopes that share a free scale, weights of models are those of the rows, averaged over the scale
 // that they have given the slopes that are 0.
 func TestFreeScale(t *testing.T) {
-	testsize.Full(t, "TestWithoutNoise has slopes of fixed scales")
+	testsize.Full(t, "TestFactorIsWhole has slopes of fixed scales")
 	rows, r := made(10, 2, 1e-6)
 	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
@@ -242,7 +243,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 // Noise makes models more alike; the one that all noise hides has each model alike but for the
 // prior's densities, which no rows speak against.
 func TestNoise(t *testing.T) {
-	testsize.Full(t, "TestWithoutNoise compares the same models")
+	testsize.Full(t, "TestFactorIsWhole has weights of models")
 	_, sharp := made(500, 2, 0.01)
 	_, hidden := made(500, 2, 100)
 	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}
@@ -264,5 +265,5 @@ func TestRefused(t *testing.T) {
 		t.Error("two releases were taken")
 	}
 	_, r = made(50, 11, 1)
-	must.Fail(t, must.Err(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{}, nil)), "at most 10")
+	must.Fail(t, must.Err(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{}, nil)), "at most 10 terms")
 }

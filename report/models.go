@@ -43,8 +43,8 @@ func Models(w io.Writer, c *models.Comparison, o Options) error {
 		return writeWide(w, o.Width, show(t, covariates), say(rest...))
 	}
 	return writeWide(w, o.Width, say("Models of "+c.Formula), show(t), say(strings.Join(rest, " ")), show(covariates),
-		say("P: posterior probability, all models alike before; BF: Bayes factor against the first; MC error: of its logarithm against the model with all covariates, 1 where a normal tail stands for one without draws.",
-			"BF hangs on the prior: one of k times the sd divides the evidence for a covariate by about k. State the prior that you mean (--prior)."))
+		say("P: posterior probability, all models alike before; BF: Bayes factor against the first; MC error: of its logarithm against the model with all terms, 1 where a normal tail stands for one without draws.",
+			"BF hangs on the prior: one of k times the sd divides the evidence for a slope by about k. State the prior that you mean (--prior)."))
 }
 
 // bayes writes a Bayes factor in three digits, with a power of ten far below 1.

@@ -92,9 +92,10 @@ func product(term []string) Column {
 
 // columns are those of the factors in a formula, and, with products, of all products of them.
 func (c *Cells) columns(d *Design, crossed bool) (all []Column) {
+	known := slices.Concat(d.Covariates, d.Sources)
 	for _, f := range c.of {
 		if d.factor(f.Name) == nil {
-			all = append(all, d.sourced(f.Name))
+			all = append(all, known[indexOf(known, f.Name)]) // as Cells found it
 			continue
 		}
 		for _, level := range f.Levels[1:] {

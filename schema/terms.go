@@ -260,6 +260,39 @@ func (d *Design) Terms() []string {
 	return terms
 }
 
+// Whole is the design's model, in which all columns that a factor makes are one term, products with it, too; and of each
+// covariate the number of its term. Where there are some of a factor's dummies alone, each is a term.
+func (d *Design) Whole() (f Formula, of []int) {
+	whole := func(name string) bool {
+		own := func(c Column) bool { return c.Factor == name }
+		f := d.factor(name)
+		return f != nil && (f.complete(d.Covariates) || !slices.ContainsFunc(d.Covariates, own))
+	}
+	f = d.Formula()
+	f.Terms = nil
+	for _, c := range d.Covariates {
+		name, parts := c.Name, slices.Clone(c.Term)
+		if whole(c.Factor) {
+			name = c.Factor
+		}
+		for i, text := range parts {
+			if p, err := d.factorOf(text); err == nil && whole(p.factor) {
+				parts[i] = expression.Quote(p.factor)
+			}
+		}
+		if parts != nil {
+			name = strings.Join(parts, ":")
+			f.Made[name] = parts
+		}
+		at := slices.Index(f.Terms, name)
+		if at < 0 {
+			at, f.Terms = len(f.Terms), append(f.Terms, name)
+		}
+		of = append(of, at)
+	}
+	return f, of
+}
+
 // begins tells whether the first of the columns are the dummies of f.
 func (f Factor) begins(columns []Column, full bool) bool {
 	levels := f.coding(full)
