@@ -119,6 +119,7 @@ func (s *Settled) checkPlaces() error {
 }
 
 func (s *Settled) checkCells() (err error) {
+	s.Cells.ByLevels = s.ByLevel != ""
 	s.Cells, err = Cells(s.Cells, s.Privacy.Neighbours)
 	return err
 }
@@ -127,16 +128,20 @@ func (s *Settled) checkCells() (err error) {
 // is public. To add-remove neighbours a table without rows is one like any other.
 func Cells(o table.Options, nb release.Neighbours) (table.Options, error) {
 	o.Empty = nb == release.AddRemove
+	midpoint := ", or --missing midpoint"
+	if o.ByLevels {
+		midpoint = ""
+	}
 	switch {
 	case o.Missing != "" && o.Missing != table.MissingError && o.Missing != table.Midpoint && o.Missing != table.Drop:
 		return o, Misusef("--missing %q: error, midpoint or drop", o.Missing)
 	case o.BadCell != "" && o.BadCell != table.BadError && o.BadCell != table.BadMissing:
 		return o, Misusef("--on-bad-cell %q: error or missing", o.BadCell)
 	case o.BadCell == table.BadMissing && (o.Missing == "" || o.Missing == table.MissingError):
-		return o, Misusef("--on-bad-cell missing takes a bad cell for a missing one: say what becomes of these, by --missing midpoint, or drop")
+		return o, Misusef("--on-bad-cell missing takes a bad cell for a missing one: say what becomes of these, by --missing drop%s", midpoint)
 	case o.Missing == table.Drop && !o.Empty:
 		return o, Refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
-			"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)
+			"Use --neighbours %s, which adds noise to the number%s", release.ReplaceOne, release.AddRemove, midpoint)
 	}
 	return o, nil
 }

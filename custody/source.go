@@ -150,6 +150,7 @@ type passes struct {
 	done, times int
 	before      states       // nil before the first
 	marks       *table.Marks // that the first is for; nil: nobody asks
+	cells       table.Options
 }
 
 // passesOf are those for the release of s.
@@ -162,7 +163,7 @@ func (f Files) passesOf(s *Settled) *passes {
 		if s.bounds != nil {
 			times++
 		}
-		s.passes = &passes{Files: f, say: s.Say, times: times, marks: s.marks}
+		s.passes = &passes{Files: f, say: s.Say, times: times, marks: s.marks, cells: s.Cells}
 	}
 	return s.passes
 }
@@ -178,7 +179,7 @@ func (p *passes) read(do func() error) error {
 		p.before, p.Marks = now, p.marks
 	}
 	if err := p.reading(now, do); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Misuse(table.Offer(err))
+		return Misuse(p.cells.Offer(err))
 	}
 	p.done++
 	if warning := p.Warning(); warning != nil && first && p.say != nil {

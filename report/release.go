@@ -140,6 +140,8 @@ func ofLevels(l *release.Levels) string {
 		return sums + products + " within each"
 	case l.Products != nil:
 		return sums + products + merged
+	case l.Known > 0 && len(l.Sums[0]) == 1: // of which the square is all
+		products = ""
 	case l.Known > 0:
 		products += " but for the square of one that is 0 or 1"
 	}

@@ -230,6 +230,9 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if name := out.Response.FactorName(); slices.Contains(c.Factors(), name) {
+		return nil, nil, fmt.Errorf("%q, one of its factors, is a response beside none of the others: leave these out, or name another response", name)
+	}
 	var own []Column
 	coding := make([][]float64, len(c.Names))
 	for _, column := range out.Covariates {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -318,6 +319,8 @@ type Options struct {
 	// around them. An empty cell always does. nil stands for "NA"; a list without
 	// texts for none but the empty one.
 	NA []string
+	// ByLevels says that sums are by levels, of which each row has one: no Midpoint.
+	ByLevels bool `json:"-"`
 	// Empty says that a table may be without rows. Else that is an error, which tells it
 	// from a table with a row: a release for add-remove neighbours must not.
 	Empty bool
@@ -397,12 +400,14 @@ type Error struct {
 var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model")
 
 // Offer says of an error what else can be done, where a cell is missing.
-func Offer(err error) error {
-	if errors.Is(err, ErrMissing) {
-		return fmt.Errorf("%w; or put the middle of the public bounds in place of such cells: --missing midpoint; "+
-			"or, in a release, leave their rows out: --missing drop --neighbours add-remove", err)
+func (o Options) Offer(err error) error {
+	if !errors.Is(err, ErrMissing) {
+		return err
 	}
-	return err
+	if !o.ByLevels {
+		err = fmt.Errorf("%w; or put the middle of the public bounds in place of such cells: --missing midpoint", err)
+	}
+	return fmt.Errorf("%w; or, in a release, leave their rows out: --missing drop --neighbours add-remove", err)
 }
 
 func (e *Error) Error() string {
@@ -415,7 +420,11 @@ func (e *Error) Error() string {
 	if e.Column != "" {
 		fmt.Fprintf(&b, "column %q: ", e.Column)
 	}
-	b.WriteString(e.Err.Error())
+	text := e.Err.Error()
+	if errors.Is(e.Err, errBoolean) && e.Column != "" {
+		text = strings.Replace(text, "NAME", files.Quoted(e.Column), 1)
+	}
+	b.WriteString(text)
 	return b.String()
 }
 

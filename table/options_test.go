@@ -73,7 +73,7 @@ func TestOptionsRefuse(t *testing.T) {
 		{Options{}, "x,f,b,y\n1,A,1,1\n", `data.csv:2: column "f": a cell is none of the levels`},
 		{fill, "x,f,b,y\n1,a,1,1\n1,4711,1,1\n", `data.csv:3: column "f": a cell is none of the levels`},
 		{Options{}, "x,f,b,y\n1,a,4711,1\n", `data.csv:2: column "b": a cell is neither true nor false`},
-		{Options{}, "x,f,b,y\n1,a,T,1\n", "neither true nor false, 1 nor 0; others, as yes and no, are levels: --levels NAME=no,yes"},
+		{Options{}, "x,f,b,y\n1,a,T,1\n", "neither true nor false, 1 nor 0; others, as yes and no, are levels: --levels b=no,yes"},
 		{Options{}, "x,f,b,y\n1,a,1.01,1\n", "neither true nor false"},
 		{Options{}, "x,f,b,y\n1,a,1.,1\n", "neither true nor false"},
 		{fill, "x,f,b,y\n4711x,a,1,1\n", `data.csv:2: column "x": a cell is not a finite`},

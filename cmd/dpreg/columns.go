@@ -187,9 +187,9 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 	if names == nil {
 		return nil
 	}
-	listed := schema.Listed(names)
+	listed, column := schema.Listed(names), files.Quoted(names[0])
 	if !f.names {
-		listed, flags = "any column", []string{"--bounds NAME=LOWER:UPPER", "..."}
+		listed, column, flags = "any column", "NAME", []string{"--bounds NAME=LOWER:UPPER", "..."}
 	} else if len(flags) > maxListed {
 		flags = append(flags[:maxListed], "...")
 	}
@@ -201,10 +201,10 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
   Give them:          %s
   or fill in a file:  %s -o %s
   or use fewer columns, by --formula%s
-A column of categories needs its levels in place of bounds: --levels NAME=LEVEL,LEVEL
+A column of categories needs its levels in place of bounds: --levels %s=LEVEL,LEVEL
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		listed, strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
+		listed, strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead, column)
 }
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.

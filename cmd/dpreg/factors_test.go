@@ -69,6 +69,41 @@ var wrongLevels = []wrong{
 	{name: "other of no factor", args: "fit --eps 1 people.csv --bounds age=0:9,income=0:9 --formula income~age --other rest", code: misused, says: `--other "rest": no column has levels`},
 }
 
+// TestAdviceByLevels: what is said of sums by levels is what can be done.
+func TestAdviceByLevels(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	const order = "release --eps 1 --no-ledger --steps 1 --schema people.json "
+	for args, says := range map[string][2]string{ // a part that is said, and one that is not
+		"--by-level colour gaps.csv":                                         {"--missing drop --neighbours add-remove", "midpoint"},
+		"--by-level colour gaps.csv --missing drop":                          {"adds noise to the number", "midpoint"},
+		"--by-level colour gaps.csv --on-bad-cell missing":                   {"by --missing drop", "midpoint"},
+		"--formula income~age gaps.csv":                                      {"--missing midpoint", "NAME"},
+		"maybe.csv":                                                          {"--levels owner=no,yes", "NAME"},
+		"--schema empty.json people.csv --formula income~age":                {"--levels age=LEVEL,LEVEL", "NAME"},
+		"--formula owner~age+colour --by-level owner:colour -o x people.csv": {`"owner" is the response`, "NAME"},
+	} {
+		write(t, "empty.json", `{"fields":[{"name":"age"},{"name":"income"}]}`)
+		got := command(strings.Fields(order + args)...)
+		if text := must.Folded(got.stderr); got.code == 0 || !strings.Contains(text, says[0]) || strings.Contains(text, says[1]) {
+			t.Errorf("%s: exit code %d: %s", args, got.code, text)
+		}
+	}
+	command(strings.Fields(order + "--formula income~owner+colour --by-level owner:colour -o cells.json people.csv")...).finished(t)
+	got := command("infer", "cells.json", "--formula", "owner ~ colour")
+	must.Say(t, must.Folded(got.stderr), `"owner", one of its factors, is a response beside none of the others: leave these out, or name another response`)
+	for formula, says := range map[string]string{
+		"owner ~ colour":       "sums within each.",
+		"owner ~ colour + age": "sums within each, and squares and products of all other columns but for the square of one that is 0 or 1.",
+	} {
+		command(append(strings.Fields(order+"--by-level colour -o known.json --formula"), formula, "people.csv")...).finished(t)
+		must.Say(t, must.Folded(command("show", "known.json").finished(t).stdout), says)
+		must.Do(t, os.Remove("known.json"))
+	}
+}
+
 func TestWrongLevels(t *testing.T) {
 	for _, w := range wrongLevels {
 		w.files = people()

@@ -77,7 +77,7 @@ func (f *flags) cells(released bool) (table.Options, error) {
 	if !released {
 		neighbours = release.AddRemove
 	}
-	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), BadCell: table.BadCell(f.badCell), NA: f.na, Other: f.other}, neighbours)
+	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), BadCell: table.BadCell(f.badCell), NA: f.na, Other: f.other, ByLevels: f.byLevel != ""}, neighbours)
 	o.Empty = o.Empty && released
 	return o, err
 }
@@ -232,7 +232,7 @@ func (d *dataset) rowsOf() custody.Source {
 			return nil, usage(err)
 		}
 		s, err := d.remote.Sum(ctx, q)
-		return s, usage(table.Offer(err))
+		return s, usage(cells.Offer(err))
 	}}
 	if at, ok := d.remote.(pushdown.Rows); ok {
 		rows.Scan = func(ctx context.Context, of *schema.Design, cells table.Options, sink func([]float64) error) error {
@@ -240,7 +240,7 @@ func (d *dataset) rowsOf() custody.Source {
 			if err == nil {
 				err = q.Scan(ctx, at, sink)
 			}
-			return usage(table.Offer(err))
+			return usage(cells.Offer(err))
 		}
 	}
 	return rows

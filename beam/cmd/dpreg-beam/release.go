@@ -223,7 +223,7 @@ func (s *shards) work(ctx context.Context, do func(dir job.Dir) error) error {
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
-		return custody.Misuse(table.Offer(err))
+		return custody.Misuse(table.Options{}.Offer(err))
 	case err != nil:
 		return err
 	}
