@@ -50,7 +50,7 @@ func TestNoCellEndsTheRun(t *testing.T) {
 		}
 	}
 	for _, flags := range []string{"--on-bad-cell missing", "--on-bad-cell missing --missing error"} {
-		command(append(strings.Fields("release v.csv --eps 1 -o z.json"), strings.Fields(flags)...)...).says(t, "by --missing midpoint, or drop").ends(t, misused)
+		command(append(strings.Fields("release v.csv --eps 1 -o z.json"), strings.Fields(flags)...)...).says(t, "by --missing drop, or --missing midpoint").ends(t, misused)
 	}
 	type row struct {
 		X float64 `parquet:"x"`
