@@ -3,10 +3,10 @@ package conjugate
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -16,21 +16,10 @@ const falseAlarm = 1e-7
 
 func source() *rand.Rand { return rand.New(rand.NewPCG(20, 26)) }
 
-// follows tests a sample against a continuous cdf by the Kolmogorov-Smirnov
-// distance, for which P(D > t) ≤ 2 exp(−2nt²) (Dvoretzky, Kiefer & Wolfowitz;
-// Massart 1990).
+// follows tests a sample against a continuous cdf.
 func follows(t *testing.T, what string, x []float64, cdf func(float64) float64) {
 	t.Helper()
-	slices.Sort(x)
-	n := float64(len(x))
-	var d float64
-	for i, v := range x {
-		p := cdf(v)
-		d = max(d, p-float64(i)/n, float64(i+1)/n-p)
-	}
-	if limit := math.Sqrt(math.Log(2/falseAlarm) / (2 * n)); !(d <= limit) {
-		t.Errorf("%s: Kolmogorov-Smirnov distance %.5f, limit %.5f", what, d, limit)
-	}
+	must.Follows(t, what, x, cdf, falseAlarm)
 }
 
 // averages tests the mean of a sample against its expectation by the standard
@@ -78,7 +67,7 @@ func uniform(u float64) float64 { return min(max(u, 0), 1) }
 
 // testNIG and testNIW are correlated laws of dimension 3 and 2.
 func testNIG() *NIG {
-	return must(NewNIG([]float64{.5, -1, 2}, []float64{
+	return made(NewNIG([]float64{.5, -1, 2}, []float64{
 		2, .5, -.3,
 		.5, 1, .2,
 		-.3, .2, 3,
@@ -86,10 +75,10 @@ func testNIG() *NIG {
 }
 
 func testNIW() *NIW {
-	return must(NewNIW([]float64{.5, -1}, 2, []float64{3, -1, -1, 2}, 8))
+	return made(NewNIW([]float64{.5, -1}, 2, []float64{3, -1, -1, 2}, 8))
 }
 
-func must[T any](d T, err error) T {
+func made[T any](d T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -142,7 +131,7 @@ func TestConstructorsRefuse(t *testing.T) {
 
 func TestConstructorsCopy(t *testing.T) {
 	mean, m := []float64{1, 2}, []float64{1, 0, 0, 1}
-	a, b := must(NewNIG(mean, m, 1, 1)), must(NewNIW(mean, 1, m, 3))
+	a, b := made(NewNIG(mean, m, 1, 1)), made(NewNIW(mean, 1, m, 3))
 	c, d := a.Clone(), b.Clone()
 	mean[0], m[0], a.Mean[1], b.Scale[3] = 9, 9, 9, 9
 	if a.Mean[0] != 1 || a.Precision[0] != 1 || b.Mean[0] != 1 || b.Scale[0] != 1 || c.Mean[1] != 2 || d.Scale[3] != 1 {
@@ -152,7 +141,7 @@ func TestConstructorsCopy(t *testing.T) {
 
 // TestNearlySymmetric: rounding in the last digits is no user's mistake.
 func TestNearlySymmetric(t *testing.T) {
-	d := must(NewNIG([]float64{0, 0}, []float64{1, .3, .3 * (1 + 1e-14), 1}, 1, 1))
+	d := made(NewNIG([]float64{0, 0}, []float64{1, .3, .3 * (1 + 1e-14), 1}, 1, 1))
 	if d.Precision[1] != d.Precision[2] {
 		t.Error("precision kept asymmetric")
 	}
@@ -173,8 +162,8 @@ func units() (a, c []float64, h float64) {
 func TestNIGAffineRoundTrip(t *testing.T) {
 	d := testNIG()
 	a, c, h := units()
-	there := must(d.Affine(a, c, h))
-	back := must(there.AffineInverse(a, c, h))
+	there := made(d.Affine(a, c, h))
+	back := made(there.AffineInverse(a, c, h))
 	// Numbers grow no more than a hundredfold on the way.
 	allClose(t, "mean", back.Mean, d.Mean, 1e-12)
 	allClose(t, "precision", back.Precision, d.Precision, 1e-12)
@@ -189,7 +178,7 @@ func TestNIGAffineRoundTrip(t *testing.T) {
 func TestNIGAffineDensity(t *testing.T) {
 	d, rng := testNIG(), source()
 	a, c, h := units()
-	s, o := NewNIGSampler(3), must(d.Affine(a, c, h))
+	s, o := NewNIGSampler(3), made(d.Affine(a, c, h))
 	s.Set(d)
 	jacobian := math.Log(a[0]*a[4]*a[8]) + 2*math.Log(h)
 	theta := make([]float64, 3)
@@ -215,7 +204,7 @@ func TestNIGAffineCommutes(t *testing.T) {
 	if !s.Update(post, d, xx, xy, yy, 40) {
 		t.Fatal("refused")
 	}
-	want := must(post.Affine(a, c, h))
+	want := made(post.Affine(a, c, h))
 
 	xx, xy, yy = make([]float64, 9), make([]float64, 3), 0
 	for i, r := range x {
@@ -229,7 +218,7 @@ func TestNIGAffineCommutes(t *testing.T) {
 			}
 		}
 	}
-	prior := must(d.Affine(a, c, h))
+	prior := made(d.Affine(a, c, h))
 	got := prior.Clone()
 	if !s.Update(got, prior, xx, xy, yy, 40) {
 		t.Fatal("refused")
@@ -243,8 +232,8 @@ func TestNIGAffineCommutes(t *testing.T) {
 func TestNIWAffine(t *testing.T) {
 	d, rng := testNIW(), source()
 	h, c := []float64{20, 0, 0, 2}, []float64{20, 1}
-	there := must(d.Affine(h, c))
-	back := must(there.AffineInverse(h, c))
+	there := made(d.Affine(h, c))
+	back := made(there.AffineInverse(h, c))
 	allClose(t, "mean", back.Mean, d.Mean, 1e-12)
 	allClose(t, "scale", back.Scale, d.Scale, 1e-12)
 	s := NewNIWSampler(2)

@@ -303,7 +303,7 @@ func TestNIGScalePrecision(t *testing.T) {
 		{"no data", []float64{1, 2, 3}, 1e8, .1, 0},
 		{"fewer rows than coefficients", []float64{0, 0, 0}, 1e-2, .1, 2},
 	} {
-		prior := must(NewNIG(c.mean, []float64{c.tight, 0, 0, 0, c.tight, 0, 0, 0, c.tight}, 2, 1e-9))
+		prior := made(NewNIG(c.mean, []float64{c.tight, 0, 0, 0, c.tight, 0, 0, 0, c.tight}, 2, 1e-9))
 		_, _, xx, xy, yy := regression(truth, c.noise, c.n, onLattice)
 		s, post := NewNIGSampler(3), prior.Clone()
 		if !s.Update(post, prior, xx, xy, yy, float64(c.n)) {

@@ -176,7 +176,7 @@ func TestNIWCalibrated(t *testing.T) {
 // subtracts numbers of size κ₀m₀² = 1e16; here the scatter keeps its digits.
 // One covariate: Ψ_n = Ψ₀ + Σ(x−x̄)² + κ₀n/κ_n·(x̄−m₀)², known exactly.
 func TestNIWUpdateFarPrior(t *testing.T) {
-	prior := must(NewNIW([]float64{1e3}, 1e10, []float64{1}, 5))
+	prior := made(NewNIW([]float64{1e3}, 1e10, []float64{1}, 5))
 	s, post := NewNIWSampler(1), prior.Clone()
 	// x = 999, 1000, 1001, 1004: x̄ = 1001, scatter 14, distance 1.
 	if !s.Update(post, prior, 4, []float64{4004}, []float64{4*1001*1001 + 14}) {

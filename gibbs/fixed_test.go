@@ -134,7 +134,7 @@ func TestGewekeFixed(t *testing.T) {
 			g := newJoint(t, c.p, c.n, c.b)
 			g.law, g.kind, g.count = c.law(t), c.kind, c.count
 			z := g.scores(draws, 1)
-			if worst := largest(z); !(worst < gewekeBound) {
+			if worst := must.Largest(z); !(worst < gewekeBound) {
 				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)
 			}
 		})
@@ -180,7 +180,7 @@ func TestGewekeFixedFindsFaults(t *testing.T) {
 			g := newJoint(t, 1, 12, 2)
 			g.law = fixedLawOf(t, g.shape, model.UniformX{})
 			fault(t, g)
-			if worst := largest(g.scores(10_000, 1)); worst < gewekeBound {
+			if worst := must.Largest(g.scores(10_000, 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -42,7 +43,7 @@ func TestGeweke(t *testing.T) {
 				g.prior = modeltest.TamePrior(g.shape)
 			}
 			z := g.scores(draws, 1)
-			if worst := largest(z); !(worst < gewekeBound) {
+			if worst := must.Largest(z); !(worst < gewekeBound) {
 				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)
 			}
 		})
@@ -70,7 +71,7 @@ func TestGewekeFindsFaults(t *testing.T) {
 			t.Parallel()
 			g := newJoint(t, 1, 40, 4)
 			c.plant(g)
-			if worst := largest(g.scores(c.draws, 1)); worst < gewekeBound {
+			if worst := must.Largest(g.scores(c.draws, 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

@@ -6,43 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
 
-// unchanged bounds the scores of moved. Draws are independent, so that |z| > 5.8 has probability 7e-9 for each function, and
+// unchanged bounds the scores of must.Moved. Draws are independent, so that |z| > 5.8 has probability 7e-9 for each function, and
 // some 1e-5 over the 2000 of all tests here.
 const unchanged = 5.8
-
-// moved returns scores of the mean difference that a move makes to functions of draws from a law: all are 0 if and only if
-// it leaves the law as it is (Gandy & Scott 2021, "Unit Testing for MCMC and Other Monte Carlo Methods"). They have no
-// Monte Carlo error to be guessed from a chain, which few rows let mix slowly.
-func moved(draws int, draw, move func(), test func(dst []float64) []float64) []float64 {
-	var before, after, sum, squares []float64
-	for range draws {
-		draw()
-		before = test(before[:0])
-		move()
-		after = test(after[:0])
-		if sum == nil {
-			sum, squares = make([]float64, len(after)), make([]float64, len(after))
-		}
-		for i, v := range after {
-			d := v - before[i]
-			if math.Abs(d) < 1e-12*(1+math.Abs(v)) {
-				d = 0 // rounding, which may have a direction
-			}
-			sum[i] += d
-			squares[i] += d * d
-		}
-	}
-	for i, v := range sum {
-		if squares[i] > 0 { // a noisy count does not change
-			sum[i] = v / math.Sqrt(squares[i])
-		}
-	}
-	return sum
-}
 
 // leavesUnchanged holds that a move leaves a law as it is. The long form has 60 times as many draws:
 //
@@ -52,8 +23,8 @@ func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), te
 	if draws = testsize.Of(draws/12, draws); *gewekeLong {
 		draws *= 60
 	}
-	if z := moved(draws, draw, move, test); !(largest(z) < unchanged) {
-		t.Errorf("%s: of %d functions one has another mean after the move, by %.1f standard errors: %.1f", name, len(z), largest(z), z)
+	if z := must.Moved(draws, draw, move, test); !(must.Largest(z) < unchanged) {
+		t.Errorf("%s: of %d functions one has another mean after the move, by %.1f standard errors: %.1f", name, len(z), must.Largest(z), z)
 	}
 }
 
@@ -98,12 +69,12 @@ func TestSitesInvarianceFindsFaults(t *testing.T) {
 	for _, s := range k.all {
 		s.correction = newCorrection(0) // of no columns: w = 1
 	}
-	if z := moved(2000, func() { g.forward(k, rng) }, k.sweeps(6, rng), k.pivots); largest(z) < unchanged {
-		t.Errorf("s accepted whatever its exact law went unnoticed: %.2f", largest(z))
+	if z := must.Moved(2000, func() { g.forward(k, rng) }, k.sweeps(6, rng), k.pivots); must.Largest(z) < unchanged {
+		t.Errorf("s accepted whatever its exact law went unnoticed: %.2f", must.Largest(z))
 	}
 	g = newJointSites(t, true, false)
 	k = g.warm(rng)
-	if z := moved(2000, func() { g.forward(k, rng) }, func() {
+	if z := must.Moved(2000, func() { g.forward(k, rng) }, func() {
 		all := k.all
 		k.all = all[:1]
 		k.drawConjugate(rng)
@@ -112,8 +83,8 @@ func TestSitesInvarianceFindsFaults(t *testing.T) {
 			s.params.Copy(all[0].params)
 		}
 		k.Step(rng)
-	}, k.pivots); largest(z) < unchanged {
-		t.Errorf("(b) given the first release alone went unnoticed: %.2f", largest(z))
+	}, k.pivots); must.Largest(z) < unchanged {
+		t.Errorf("(b) given the first release alone went unnoticed: %.2f", must.Largest(z))
 	}
 }
 

@@ -209,14 +209,6 @@ func (g *joint) scores(draws int, seed uint64) []float64 {
 	return z
 }
 
-func largest(z []float64) float64 {
-	m := 0.0
-	for _, v := range z {
-		m = max(m, math.Abs(v))
-	}
-	return m
-}
-
 // alone is the joint problem of one release, in its own units.
 func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
 	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: model.Identity(obs.Shape.M())}}}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -174,9 +175,9 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 		g := newPooledSites(t, false, false)
 		k := g.warm(rng)
 		fault(k)
-		z := moved(pooledDraws, func() { g.forward(k, rng) }, k.sweeps(3, rng), func(dst []float64) []float64 { return g.test(dst, k) })
-		if largest(z) < unchanged {
-			t.Errorf("%s went unnoticed: largest score %.2f", name, largest(z))
+		z := must.Moved(pooledDraws, func() { g.forward(k, rng) }, k.sweeps(3, rng), func(dst []float64) []float64 { return g.test(dst, k) })
+		if must.Largest(z) < unchanged {
+			t.Errorf("%s went unnoticed: largest score %.2f", name, must.Largest(z))
 		}
 	}
 }

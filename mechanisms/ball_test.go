@@ -37,18 +37,7 @@ func ballDraws(t testing.TB, n int, seed uint64, scales ...*big.Rat) [][]float64
 	return x
 }
 
-// rootD is the Kolmogorov–Smirnov statistic √n·D of x, which it sorts: above 2.47 with
-// probability 1e-5 at most.
-func rootD(x []float64, cdf func(float64) float64) (d float64) {
-	slices.Sort(x)
-	n := float64(len(x))
-	for i, v := range x {
-		p := cdf(v)
-		d = max(d, p-float64(i)/n, float64(i+1)/n-p)
-	}
-	return d * math.Sqrt(n)
-}
-
+// rootDLimit is passed with probability 1e-5 at most.
 const rootDLimit = 2.47
 
 // ballCDF is the distribution function of a coordinate x of the density ∝ exp(−‖x‖₂) on
@@ -87,20 +76,20 @@ func TestBallFits(t *testing.T) {
 				norm[i] = math.Hypot(norm[i], entry[i])
 			}
 		}
-		if d := rootD(norm, distuv.Gamma{Alpha: float64(k), Beta: 1}.CDF); d > rootDLimit {
+		if d := must.RootD(norm, distuv.Gamma{Alpha: float64(k), Beta: 1}.CDF); d > rootDLimit {
 			t.Errorf("%d entries: the norm is √n·D = %.2f off", k, d)
 		}
 		for i := range norm {
 			norm[i] *= 0.9
 		}
-		if d := rootD(norm, distuv.Gamma{Alpha: float64(k), Beta: 1}.CDF); d <= rootDLimit {
+		if d := must.RootD(norm, distuv.Gamma{Alpha: float64(k), Beta: 1}.CDF); d <= rootDLimit {
 			t.Errorf("%d entries: noise of 0.9 times the scale passes", k)
 		}
 		if k > 5 {
 			continue
 		}
 		for i, entry := range x {
-			if d := rootD(entry, ballCDF(k)); d > rootDLimit {
+			if d := must.RootD(entry, ballCDF(k)); d > rootDLimit {
 				t.Errorf("%d entries: entry %d is √n·D = %.2f off", k, i, d)
 			}
 		}
@@ -115,7 +104,7 @@ func TestBallDirections(t *testing.T) {
 	for i := range angle {
 		angle[i] = math.Atan2(x[0][i], x[1][i])
 	}
-	if d := rootD(angle, func(a float64) float64 { return (a + math.Pi) / (2 * math.Pi) }); d > rootDLimit {
+	if d := must.RootD(angle, func(a float64) float64 { return (a + math.Pi) / (2 * math.Pi) }); d > rootDLimit {
 		t.Errorf("√n·D = %.2f", d)
 	}
 }

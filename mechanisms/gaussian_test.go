@@ -101,13 +101,7 @@ func TestGaussianKolmogorovSmirnov(t *testing.T) {
 		for i, v := range gaussianDraws(t, sigma, n, 23) {
 			x[i], _ = v.Float64()
 		}
-		slices.Sort(x)
-		d := 0.0
-		for i, v := range x {
-			p := normalCDF(v / s)
-			d = max(d, p-float64(i)/n, float64(i+1)/n-p)
-		}
-		return d * math.Sqrt(n)
+		return must.RootD(x, func(v float64) float64 { return normalCDF(v / s) })
 	}
 	sigma := sigmas["3.7*2^40"]
 	if d := statistic(sigma); d > 2.47 {

@@ -304,13 +304,6 @@ func (r *pooledRows) test() (f []float64) {
 	return f
 }
 
-func largest(z []float64) (worst float64) {
-	for _, v := range z {
-		worst = math.Max(worst, math.Abs(v))
-	}
-	return worst
-}
-
 // hierarchyBound on the largest of 56 scores has a false-alarm rate of 3e-5.
 const hierarchyBound = 5
 
@@ -324,8 +317,8 @@ func TestHierarchyGeweke(t *testing.T) {
 			if !r.Step(rng) {
 				t.Fatal("a step failed")
 			}
-		}, 4); !(largest(z) < hierarchyBound) {
-			t.Errorf("%s: the largest of %d scores is %.2f: %.2f", name, len(z), largest(z), z)
+		}, 4); !(must.Largest(z) < hierarchyBound) {
+			t.Errorf("%s: the largest of %d scores is %.2f: %.2f", name, len(z), must.Largest(z), z)
 		}
 	}
 }
@@ -384,7 +377,7 @@ func TestHierarchyGewekeFindsFaults(t *testing.T) {
 		},
 	} {
 		r := newPooledRows(conjugatePrior(), 4, 1, 7)
-		if worst := largest(r.scores(6000, plant(r), 5)); worst < hierarchyBound {
+		if worst := must.Largest(r.scores(6000, plant(r), 5)); worst < hierarchyBound {
 			t.Errorf("%s went unnoticed: largest score %.2f", name, worst)
 		}
 	}

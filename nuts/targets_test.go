@@ -163,12 +163,6 @@ func total(columns [][]float64) float64 {
 // √(½ log(2/α)) with probability α at most, 1e-6 here.
 func uniform(u []float64) bool { return ks(u) < math.Sqrt(0.5*math.Log(2/1e-6)) }
 
-func ks(u []float64) float64 {
-	d, n := 0.0, float64(len(u))
-	for i, v := range sorted(u) {
-		d = max(d, v-float64(i)/n, float64(i+1)/n-v)
-	}
-	return d * math.Sqrt(n)
-}
+func ks(u []float64) float64 { return must.RootD(u, must.Uniform) }
 
 var phi = distuv.UnitNormal

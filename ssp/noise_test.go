@@ -2,7 +2,6 @@ package ssp
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
@@ -85,14 +84,7 @@ func laplaceCDF(x float64) float64 {
 	return p
 }
 
-// distanceTo is the largest distance between the empirical distribution of x, which
-// it sorts, and the law of that distribution function.
-func distanceTo(x []float64, cdf func(float64) float64) (d float64) {
-	slices.Sort(x)
-	n := float64(len(x))
-	for i, v := range x {
-		p := cdf(v)
-		d = max(d, p-float64(i)/n, float64(i+1)/n-p)
-	}
-	return d
+// distanceTo is must.RootD over √n.
+func distanceTo(x []float64, cdf func(float64) float64) float64 {
+	return must.RootD(x, cdf) / math.Sqrt(float64(len(x)))
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/integrate/quad"
@@ -124,14 +123,7 @@ func TestSharesAddUp(t *testing.T) {
 			u = append(u, 0.5*math.Erfc(-z/r.Noise.Scale/math.Sqrt2))
 		}
 	}
-	slices.Sort(u)
-	n, distance := float64(len(u)), 0.0
-	for i, v := range u {
-		distance = max(distance, v-float64(i)/n, float64(i+1)/n-v)
-	}
-	if math.Sqrt(n)*distance > 2.47 {
-		t.Errorf("√n·D = %.2f of %d sums", math.Sqrt(n)*distance, len(u))
-	}
+	must.Follows(t, "sums", u, must.Uniform, 1e-5)
 }
 
 func TestSplitRefuses(t *testing.T) {

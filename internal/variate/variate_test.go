@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -30,24 +30,10 @@ func draws(n int, f func() float64) []float64 {
 	return x
 }
 
-// follows tests a sample against a continuous cdf by the Kolmogorov-Smirnov
-// distance. P(D > t) ≤ 2 exp(−2nt²) for every n (Dvoretzky, Kiefer & Wolfowitz,
-// with Massart's constant), so that the limit for falseAlarm needs no table.
+// follows tests a sample against a continuous cdf.
 func follows(t *testing.T, what string, x []float64, cdf func(float64) float64) {
 	t.Helper()
-	slices.Sort(x)
-	n := float64(len(x))
-	var d float64
-	for i, v := range x {
-		p := cdf(v)
-		if !(p >= 0 && p <= 1+1e-12) {
-			t.Fatalf("%s: cdf(%g) = %g", what, v, p)
-		}
-		d = max(d, p-float64(i)/n, float64(i+1)/n-p)
-	}
-	if limit := math.Sqrt(math.Log(2/falseAlarm) / (2 * n)); d > limit {
-		t.Errorf("%s: Kolmogorov-Smirnov distance %.5f, limit %.5f", what, d, limit)
-	}
+	must.Follows(t, what, x, cdf, falseAlarm)
 }
 
 // averages tests the mean of a sample against its expectation, given the

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 )
@@ -184,14 +185,9 @@ func TestIndexLaw(t *testing.T) {
 	}
 }
 
-// distance is that of Kolmogorov and Smirnov.
-func distance(x []float64, cdf func(float64) float64) (most float64) {
-	slices.Sort(x)
-	for i, v := range x {
-		f := cdf(v)
-		most = max(most, f-float64(i)/float64(len(x)), float64(i+1)/float64(len(x))-f)
-	}
-	return most
+// distance is must.RootD over √n.
+func distance(x []float64, cdf func(float64) float64) float64 {
+	return must.RootD(x, cdf) / math.Sqrt(float64(len(x)))
 }
 
 // TestIndexDensity integrates the density over h⊥ of two covariates: what is left must be the

@@ -6,19 +6,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
-// flipScores draws parameters, rows and z forwards, flips, and returns the scores of
-// how far the expectations of functions of coordinates and z have moved, 0 in
-// expectation if flips leave the posterior invariant. Differences are of the same
-// draws before and after, so that a score is that of a mean of independent terms.
+// flipScores draws parameters, rows and z forwards, flips, and returns must.Moved's scores of functions of coordinates and
+// z, and how many flips were accepted.
 func flipScores(s model.Shape, clamping, always bool) []float64 {
 	const flips = 3
-	draws := testsize.Of(8000, 20_000)
 	rng := rand.New(rand.NewPCG(5, 5))
 	prior := model.BoxPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
@@ -30,9 +28,8 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 		panic(err)
 	}
 	x = k.Position()
-	var sum, squares []float64
 	moved := 0
-	for range draws {
+	z := must.Moved(testsize.Of(8000, 20_000), func() {
 		conditionals.DrawPrior(params, rng)
 		for i := range x {
 			x[i] = rng.NormFloat64()
@@ -43,7 +40,7 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 		for i, v := range f.s {
 			obs.Z[i] = v + model.RandNoise(obs.Kind, obs.Scale[i], rng)
 		}
-		before := functions(f, f.signs, x)
+	}, func() {
 		for range flips {
 			k.Moved()
 			if always {
@@ -55,19 +52,8 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 				moved++
 			}
 		}
-		for i, v := range functions(f, f.signs, x) {
-			if sum == nil {
-				sum, squares = make([]float64, len(before)), make([]float64, len(before))
-			}
-			d := v - before[i]
-			sum[i] += d
-			squares[i] += d * d
-		}
-	}
-	for i := range sum {
-		sum[i] /= math.Sqrt(squares[i] + 1e-300)
-	}
-	return append(sum, float64(moved))
+	}, func(dst []float64) []float64 { return append(dst, functions(f, f.signs, x)...) })
+	return append(z, float64(moved))
 }
 
 // functions are bounded: the sign that a coordinate shares with a released sum.
@@ -88,7 +74,7 @@ func TestFlipsAreInvariant(t *testing.T) {
 		for _, clamping := range []bool{false, true} {
 			scores := flipScores(s, clamping, false)
 			last := len(scores) - 1
-			if worst := furthest(scores[:last]); worst > 5.5 {
+			if worst := must.Largest(scores[:last]); worst > 5.5 {
 				t.Errorf("%+v, clamping %v: the largest score is %.1f", s, clamping, worst)
 			}
 			if scores[last] < float64(testsize.Of(400, 1000)) {
@@ -100,15 +86,7 @@ func TestFlipsAreInvariant(t *testing.T) {
 		return
 	}
 	scores := flipScores(model.Shape{P: 1, Intercept: true}, false, true)
-	if worst := furthest(scores[:len(scores)-1]); worst < 5.5 {
+	if worst := must.Largest(scores[:len(scores)-1]); worst < 5.5 {
 		t.Errorf("flips without a test went unnoticed: the largest score is %.1f", worst)
 	}
-}
-
-func furthest(z []float64) float64 {
-	m := 0.0
-	for _, v := range z {
-		m = max(m, math.Abs(v))
-	}
-	return m
 }

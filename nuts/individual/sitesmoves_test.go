@@ -73,25 +73,10 @@ func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *
 	_, problem := c.Draw(rng)
 	k := must.Get(newSitesKernel(problem, v.clamping, rng))(t)
 	f := k.Chain.(*sites)
-	var sum, squares []float64
-	for range draws {
+	return must.Moved(draws, func() {
 		forwards(f, problem, k.Position(), rng)
 		k.Moved()
-		before := f.of(k.Position())
-		move(k, rng)
-		for i, v := range f.of(k.Position()) {
-			if sum == nil {
-				sum, squares = make([]float64, len(before)), make([]float64, len(before))
-			}
-			d := v - before[i]
-			sum[i] += d
-			squares[i] += d * d
-		}
-	}
-	for i := range sum {
-		sum[i] /= math.Sqrt(squares[i] + 1e-300)
-	}
-	return sum
+	}, func() { move(k, rng) }, func(dst []float64) []float64 { return append(dst, f.of(k.Position())...) })
 }
 
 // TestSitesMovesAreInvariant: each of some 1300 scores passes 6 with probability 2e-9. Flips
@@ -122,13 +107,13 @@ func TestSitesMovesAreInvariant(t *testing.T) {
 				continue
 			}
 			for name, move := range moves {
-				if worst := furthest(moveScores(t, s, v, testsize.Of(2000, 6000), move)); worst > 6 {
+				if worst := must.Largest(moveScores(t, s, v, testsize.Of(2000, 6000), move)); worst > 6 {
 					t.Errorf("%s %+v, %s: the largest score is %.1f", v, s, name, worst)
 				}
 				if testing.Short() {
 					continue
 				}
-				if worst := furthest(moveScores(t, s, v, 10_000, faults[name])); worst < 10 {
+				if worst := must.Largest(moveScores(t, s, v, 10_000, faults[name])); worst < 10 {
 					t.Errorf("%s %+v, %s that are wrong went unnoticed: %.1f", v, s, name, worst)
 				}
 			}
