@@ -120,8 +120,12 @@ type Worker struct {
 	waits   int            // words of a part, at most
 }
 
-// mostWait is how many words of a part wait, of all workers, until the part takes them.
-const mostWait = 1 << 16
+// mostWait is how many words of a part wait, of all workers, until the part takes them; first is of how many records a
+// worker has room at first.
+const (
+	mostWait = 1 << 16
+	first    = 4
+)
 
 // A row is kept as a record, of words: two that stand for its person, and its values, two in a word.
 
@@ -150,7 +154,7 @@ func (w *Worker) Add(rows []float64) error {
 			if err := w.group.take(at, waiting); err != nil {
 				return err
 			}
-			waiting = make([]int64, 0, w.waits)
+			waiting = make([]int64, 0, min(w.waits, max(first*width, 2*cap(waiting)))) // so that few rows have little
 		}
 		end := len(waiting)
 		waiting = waiting[:end+width]

@@ -313,6 +313,26 @@ func TestShrunk(t *testing.T) {
 	}
 }
 
+// TestMemoryGrowsWithRows: few rows have room for few, whatever the workers.
+func TestMemoryGrowsWithRows(t *testing.T) {
+	const rows, workers = 2000, 4
+	g := NewGroup(Grouping{Rule{Kind: Mean}, key}, 1, workers)
+	defer g.Close()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range rows {
+		must.Do(t, g.Workers()[i%workers].Add([]float64{0, float64(rng.Int64N(1 << 52)), 1}))
+	}
+	words := g.words.Load()
+	for _, w := range g.Workers() {
+		for _, waiting := range w.waiting {
+			words += int64(cap(waiting))
+		}
+	}
+	if most := int64(4 * g.width() * (rows + first*Parts*workers)); words > most {
+		t.Errorf("%d words for %d rows, at most %d", words, rows, most)
+	}
+}
+
 func TestBadValues(t *testing.T) {
 	g := NewGroup(Grouping{Rule{Kind: Mean}, key}, 1, 1)
 	defer g.Close()
