@@ -108,7 +108,7 @@ func TestAgesHaveTheirOwnSigma(t *testing.T) {
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("from%g.json", group[0]), Release: own.parts(t, []int{len(own.rows)}, 2)[0].Release})
 		truth = append(truth, simpleRegression(own.rows))
 	}
-	o := dpreg.Options{Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: 1}}
+	o := dpreg.Options{Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 2000), Seed: 1}}
 	fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 	for j, want := range truth {
 		for k, name := range []string{"theta_at[%d,1]", "sigma_at[%d]"} {

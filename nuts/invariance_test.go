@@ -125,7 +125,7 @@ func TestTransitionIsInvariant(t *testing.T) {
 		{skewed{none, false}, 0.4, 3, 0.1}, {skewed{none, false}, 0.8, 10, 0.3}, {skewed{none, false}, 1.3, 10, 0.3},
 		{skewed{-0.3, false}, 0.6, 10, 0.3}, {skewed{none, true}, 0.7, 10, 0.3}, {skewed{-0.3, true}, 0.8, 10, 0.1},
 	} {
-		if testing.Short() && i%9 > 0 {
+		if testing.Short() && i != 9 && i != 18 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%+v epsilon=%g depth=%d error=%g", c.target, c.epsilon, c.depth, c.error), func(t *testing.T) {

@@ -164,7 +164,7 @@ var columnsToBound = []struct {
 // at most; so many failures in a line that 0.01 would give them with probability
 // 5e-7 are an error, which for all 20 lines is 1e-5.
 func TestBoundsCoverage(t *testing.T) {
-	trials := testsize.Of(min(10, *boundsTrials), *boundsTrials)
+	trials := testsize.Of(min(5, *boundsTrials), *boundsTrials)
 	for line := range coverage(t, trials, func(c *BoundsCalibration) {}) {
 		t.Log(line.text)
 		if line.failed > line.allowed {

@@ -15,11 +15,12 @@ import (
 // TestFewRowsMix: where noise hides a latent n, draws of it are worth 15 % of their number; with one try for each level in
 // place of twenty 6 %, of the first data set 1 % in place of 12.
 func TestFewRowsMix(t *testing.T) {
+	testsize.Full(t, "TestLevelsSBC has the law of such draws")
 	t.Parallel()
 	s := model.Shape{P: 3, Intercept: true}
 	c := leveledRows{s, 3, 30, release.Laplace, 6, modeltest.TamePrior(s), false, 0, 150}
 	const draws = 600
-	sets, worth := testsize.Of(2, 4), 0.0
+	sets, worth := 4, 0.0
 	for set := range sets {
 		rng := rand.New(rand.NewPCG(uint64(set), 61))
 		_, obs := c.draw(rng)
