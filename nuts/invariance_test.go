@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
@@ -14,12 +13,6 @@ import (
 
 	"github.com/dpreg/dpreg/posterior"
 )
-
-func sorted(u []float64) []float64 {
-	u = slices.Clone(u)
-	slices.Sort(u)
-	return u
-}
 
 func mcseMean(x [][]float64) float64 { return posterior.Of(x).MCSEMean() }
 
