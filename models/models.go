@@ -194,7 +194,7 @@ func (c *comparing) stepsFrom(set uint, w weight, best float64) error {
 		}
 		at, step := first, w
 		for j, of := range c.of {
-			if of != term {
+			if of != term || math.IsInf(step.log, -1) {
 				continue
 			}
 			var err error
