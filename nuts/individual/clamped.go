@@ -1,6 +1,10 @@
 package individual
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // clamped has the statistics from the rows as they were clamped to [−1, 1], or in a frame
 // clipped to its radius, ũ = u min(1, R/‖u‖): the model's rows are unbounded, and what was
@@ -36,7 +40,7 @@ func (c *clamped) write(s []float64) {
 			v[i] = c.mean[j]
 		}
 		for k, l := range c.l[j*m : j*m+j+1] {
-			addTo(v, l, column(c.e, k, n))
+			floats.AddScaled(v, l, column(c.e, k, n))
 		}
 	}
 	if c.radius > 0 {
@@ -52,7 +56,7 @@ func (c *clamped) write(s []float64) {
 	at := m
 	for j := range m {
 		for k := j; k < m; k++ {
-			s[at] = dot(column(c.v, j, n), column(c.v, k, n))
+			s[at] = floats.Dot(column(c.v, j, n), column(c.v, k, n))
 			at++
 		}
 	}
@@ -142,7 +146,7 @@ func (c *clamped) pull(line, quad []float64) {
 			r[i] = line[j]
 		}
 		for k, g := range quad[j*m : (j+1)*m] {
-			addTo(r, 2*g, column(c.v, k, n))
+			floats.AddScaled(r, 2*g, column(c.v, k, n))
 		}
 		for i, v := range column(c.v, j, n) {
 			if c.radius == 0 && (v <= -1 || v >= 1) {
@@ -157,7 +161,7 @@ func (c *clamped) pull(line, quad []float64) {
 		r := column(c.r, j, n)
 		c.gMean[j] += total(r)
 		for k := range j + 1 {
-			c.gL[j*m+k] += dot(r, column(c.e, k, n))
+			c.gL[j*m+k] += floats.Dot(r, column(c.e, k, n))
 		}
 	}
 }
@@ -176,7 +180,7 @@ func (c *clamped) pullRows(grad []float64) {
 			g[i] *= l
 		}
 		for j := k + 1; j < m; j++ {
-			addTo(g, c.l[j*m+k], column(c.r, j, n))
+			floats.AddScaled(g, c.l[j*m+k], column(c.r, j, n))
 		}
 		shift := first*g[0] - rest*total(g[1:])
 		to := column(grad, k, n-1)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -90,10 +92,10 @@ func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 			return 0, nuts.ErrReject
 		}
 		logp += v
-		addTo(grad, 1, s.grad[:f.base])
+		floats.Add(grad[:f.base], s.grad[:f.base])
 		own := s.grad[f.base:]
 		own = own[copy(g.covariates, own):]
-		addTo(grad[f.base:], 1, own)
+		floats.Add(grad[f.base:][:len(own)], own)
 	}
 	if math.IsNaN(logp) {
 		return 0, nuts.ErrReject
@@ -248,7 +250,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 		}
 		projection.Apply(s, site.N)
 		site.Units.Common(s, s, site.N)
-		addTo(total, 1, s)
+		floats.Add(total, s)
 		rows += site.N
 		k := f.all[j]
 		if !conditionals.Draw(params, s, site.N, rng) || !k.hub.Unconstrain(k.phi, params) {
@@ -257,7 +259,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 		copy(f.part(x, j).covariates, k.phi[f.base:])
 		if t.Partial {
 			k.pooled.Take(params)
-			addTo(theta, 1/float64(len(t.Sites)), params.Theta)
+			floats.AddScaled(theta[:len(params.Theta)], 1/float64(len(t.Sites)), params.Theta)
 			sigma2 += math.Log(params.Sigma2) / float64(len(t.Sites))
 		}
 	}
