@@ -12,18 +12,18 @@ import (
 // time, τ, hardly changes from one trajectory to the next. With Options.LearnLength it is measured
 // after the first buffer of warm-up, and again after each new metric. From then on a trajectory has
 //
-//	L = max(1, ⌊t/ε + U⌋) steps,  t ~ uniform on ½τ(1 ± jitter),  U ~ uniform(0, 1).
+//	L = max(1, ⌊t/ε + U⌋) steps,  t ~ uniform on 0.6 τ(1 ± jitter),  U ~ uniform(0, 1).
 //
-// In a normal target ½τ is a quarter of the period: the end does not depend on where it began. L is half of
-// what the doublings take, or less. (Wu, Stoehr & Robert 2018, arXiv:1810.04449, learn the law of L in
+// In a normal target ½τ is a quarter of the period: the end does not depend on where it began. A little more
+// serves those better of which some direction is longer than others. L is half of what the doublings take, or less. (Wu, Stoehr & Robert 2018, arXiv:1810.04449, learn the law of L in
 // this way. Jitter is Neal's, 2011, arXiv:1206.1901, §3.2: no coordinate has just that period.)
 //
 // The end is taken with probability min(1, exp(H₀ − H)), else the start. L steps and a change of the sign
 // of p are an involution that keeps volume, wherever all of them lead on and back (see refine; elsewhere
 // the start is kept), and L is drawn without regard to the state: that is Metropolis' algorithm.
 
-// jitter is how far t strays from ½τ, as a share of it.
-const jitter = 0.2
+// share of τ that a trajectory takes, and jitter, how far it strays from that, as a share of it.
+const share, jitter = 0.6, 0.2
 
 // measure takes the time after which a trajectory from the state turns back, that is, the momentum at
 // its end has no positive product with the sum of all its momenta. It moves nothing.
@@ -66,7 +66,7 @@ func (s *Sampler) learn(last bool) {
 // travel goes along a trajectory of a length drawn, and moves to its end by Metropolis' test.
 func (s *Sampler) travel(rng *rand.Rand) {
 	epsilon := s.info.StepSize
-	t := 0.5 * s.tau * (1 + jitter*(2*rng.Float64()-1))
+	t := share * s.tau * (1 + jitter*(2*rng.Float64()-1))
 	length := max(1, int(min(t/epsilon+rng.Float64(), math.Ldexp(1, s.options.MaxDepth)-1)))
 	s.info.Depth = bits.Len(uint(length))
 	weight, ok := 0.0, true
