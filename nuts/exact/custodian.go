@@ -30,6 +30,7 @@ type custodian struct {
 	*model.Site
 	hub    *model.Hub
 	pooled *model.Pooled // nil unless pooling is partial
+	late   bool          // the part itself takes θ_j
 	p      int
 	theta  []float64 // θ, or θ_j, or what θ is within a level
 	sigma  float64   // σ, or σ_j
@@ -70,7 +71,10 @@ func (s *custodian) lead() int {
 // takeOwn takes θ and σ, or θ_j and σ_j of x.
 func (s *custodian) takeOwn(x []float64) {
 	if s.pooled != nil {
-		s.pooled.Set(x)
+		s.pooled.SetSigma(x)
+		if !s.late {
+			s.pooled.SetTheta(x)
+		}
 	}
 	if s.Columns != nil {
 		s.takeWithin(x[0])
@@ -152,7 +156,11 @@ func (s *custodian) giveSigma(g float64) {
 // give adds gTheta to the hub's gradient, or that and the law of (θ_j, σ_j) to the density and to the gradient of x.
 func (s *custodian) give(grad, x []float64, logp float64) (float64, bool) {
 	if s.pooled != nil {
-		v, ok := s.pooled.Add(grad, x, s.gTheta)
+		add := s.pooled.Add
+		if s.late {
+			add = s.pooled.AddSigma
+		}
+		v, ok := add(grad, x, s.gTheta)
 		return logp + v, ok
 	}
 	if s.Columns != nil {

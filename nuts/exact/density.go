@@ -153,6 +153,7 @@ func (f *density) slope(grad, x []float64) {
 	}
 	to.toOwn()
 	if f.noisy != to {
+		f.noisy.pull(f.noisy.gD, f.noisy.e)
 		to.add(f.noisy)
 	}
 	for i := range m {

@@ -157,9 +157,7 @@ func (f *generalized) slope(grad, x []float64) {
 	}
 	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy, f.x.gLambda, f.x.lambda)
 	if t != noisy {
-		noisy.toOwn()
-		addScaled(t.gD, 1, noisy.gD)
-		addScaled(t.gMean, 1, noisy.gMean)
+		t.add(noisy)
 	}
 	byN += f.x.pull(grad, x, t.statistics, t.gMean, t.gD, t.e)
 	f.rows.pull(grad, t.n, byN)

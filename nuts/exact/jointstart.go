@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -140,19 +141,15 @@ func (f *joint) coefficients(t *model.Joint, params *model.Params, conditionals 
 }
 
 // place writes coordinates near those of statistics in common units, given the hub and,
-// where pooling is partial, θ_j and σ_j.
+// where pooling is partial, θ_j and σ_j; those of y's row about a line as if they were standard normal.
 func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
-	m := s.m
 	s.rows.set(x, n)
-	if s.pooled != nil {
-		s.pooled.Coordinates(x)
-	}
 	if s.Columns != nil {
 		x[0] = 0.5 * rng.NormFloat64()
 		s.takeOwn(x)
 	}
 	s.takeSigma()
-	t := newStatistics(m)
+	t := newStatistics(s.m)
 	if !t.take(stats, n) {
 		return false
 	}
@@ -162,7 +159,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 			x[i] = rng.NormFloat64()
 		}
 	}
-	r, root, at := s.Scale[0]/n, math.Sqrt(n), s.bartlett()
+	r, root, at, m := s.Scale[0]/n, math.Sqrt(n), s.bartlett(), s.m
 	// between is a standard normal coordinate seen with an error of this sd.
 	between := func(seen, sd float64) float64 {
 		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)
@@ -170,9 +167,11 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	if s.family != nil && !s.placeFamily(x[s.ofY():], t, 0.5*r, between) {
 		return false
 	}
-	s.takeBartlett(t)
-	for i := s.from; i < s.end; i++ {
-		a, sd := s.a[i*m:i*m+i+1], s.sd(i)
+	if s.from < s.p {
+		s.takeBartlett(t)
+	}
+	for i := s.from; i < s.p; i++ {
+		a, sd := s.a[i*m:i*m+i+1], s.hub.Factor()[i*s.p+i]
 		x[at] = between(root*s.f[i], root*r/sd)
 		for k := range i {
 			x[at+1+k] = between(root*a[k], root*r/(sd*t.d[k*m+k]))
@@ -181,6 +180,24 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*t.d[i*m+i]*t.d[i*m+i])) / wide
 		at += i + 2
 	}
+	if s.line != nil {
+		for i := range m + 1 {
+			x[at+i] = rng.NormFloat64()
+		}
+	}
+	if s.pooled == nil {
+		return true
+	}
+	if s.told != nil {
+		own := slices.Clone(s.pooled.Own)
+		s.set(x) // the rows of x
+		copy(s.pooled.Own, own)
+		s.takeSigma()
+		if !s.told.take(s.noisy.statistics, s.sigma) {
+			return false
+		}
+	}
+	s.pooled.Coordinates(x)
 	return true
 }
 
@@ -207,40 +224,17 @@ func (s *spoke) placeFamily(x []float64, t *statistics, noise float64, between f
 	return true
 }
 
-// takeBartlett takes f and A of v̄ and D, given the hub.
+// takeBartlett takes f = L⁻¹(x̄ − μ_x), and row by row A = L⁻¹D_x, of v̄ and D, given the hub.
 func (s *spoke) takeBartlett(t *statistics) {
-	m, p := s.m, s.p
-	if s.from < p { // f = L⁻¹(x̄ − μ_x), and row by row A = L⁻¹D_x
-		l := s.hub.Factor()
-		floats.SubTo(s.f[:p], t.mean[:p], s.hub.Params.MuX)
-		dense.SolveLower(l, p, s.f[:p])
-		for i := range p {
-			row := s.a[i*m : i*m+i+1]
-			copy(row, t.d[i*m:])
-			for h := range i {
-				addScaled(row[:h+1], -l[i*p+h], s.a[h*m:])
-			}
-			floats.Scale(1/l[i*p+i], row)
+	m, p, l := s.m, s.p, s.hub.Factor()
+	floats.SubTo(s.f, t.mean[:p], s.hub.Params.MuX)
+	dense.SolveLower(l, p, s.f)
+	for i := range p {
+		row := s.a[i*m : i*m+i+1]
+		copy(row, t.d[i*m:])
+		for h := range i {
+			addScaled(row[:h+1], -l[i*p+h], s.a[h*m:])
 		}
+		floats.Scale(1/l[i*p+i], row)
 	}
-	if s.family != nil {
-		return
-	}
-	row := s.a[p*m : p*m+m]
-	s.f[p] = t.mean[p] - s.intercept()
-	copy(row, t.d[p*m:])
-	for j, b := range s.slopes() {
-		s.f[p] -= b * t.mean[j]
-		addScaled(row[:j+1], -b, t.d[j*m:])
-	}
-	s.f[p] /= s.sigma
-	floats.Scale(1/s.sigma, row)
-}
-
-// sd is that of column i of v given those before it.
-func (s *spoke) sd(i int) float64 {
-	if i == s.p {
-		return s.sigma
-	}
-	return s.hub.Factor()[i*s.p+i]
 }

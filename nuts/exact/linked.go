@@ -61,7 +61,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	if told := obs.Told; told != nil && told.Response != nil { // a sum of xy is one within a level less that within the other
 		z, r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n
 	}
-	l.per, l.own = 1/(r*r), l.told
+	l.row.per, l.own = 1/(r*r), l.told
 	for j := range p {
 		l.told[j] = z[release.Index(m, j, p)] / n
 	}

@@ -18,11 +18,11 @@ import (
 //
 //	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y,
 //
-// θ and σ of the hub, or where pooling is partial the release's own; where y is of a family see
+// θ and σ of the hub, or where pooling is partial the release's own; see lineOfY, and where y is of a family
 // sumsOfY. Sums by the levels of such a y, ½Σ(1 ± y)x of y = ±1, are linear in s: of a release by these
 // the noise alone has another law given s (model.Noise.Made), in a frame of x.
 //
-// Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
+// Where covariates are shared rows of (f, A) of x are coordinates; t_i = log A_ii has
 // the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
 // T is integrated out, and x̄, D_x, μ_x and λ are parameters, see rowsOfX.
 //
@@ -30,35 +30,44 @@ import (
 // is weak (f, A) depend on the hub almost linearly, which the metric takes up.
 //
 // Coordinates lie in the order: those of (θ_j, σ_j) where pooling is partial; those of rowsOfX;
-// rows of (e_i, ε_i0 … t_i); those of sumsOfY; that of n.
+// rows of (e_i, ε_i0 … t_i); those of lineOfY or sumsOfY; that of n. Where pooling is partial of a line σ_j is known first,
+// then x, and θ_j given these, see toldOfTheta.
 type spoke struct {
 	custodian
-	*view              // in common units
-	noisy     *view    // in the release's
-	x         *rowsOfX // nil where covariates are shared
-	noise     *model.Noise
-	made      []float64 // what has noise
-	rows      *rowCount
-	family    *sumsOfY // nil of a normal response
-	from, end int      // the first Bartlett row, 0 or p, and behind the last
+	*view           // in common units
+	noisy  *view    // in the release's
+	x      *rowsOfX // nil where covariates are shared
+	noise  *model.Noise
+	made   []float64 // what has noise
+	rows   *rowCount
+	line   *lineOfY     // nil of a family
+	told   *toldOfTheta // nil unless a line is pooled in part
+	family *sumsOfY     // nil of a normal response
+	from   int          // the first Bartlett row, 0 or p
 
 	root float64   // √n
 	f, a []float64 // f and A
 	gA   []float64 // of one row of A
 	gF   []float64 // of a family's index
-	logp float64   // of x and of a family's sums, where set was last
+	logp float64   // of x and of y's sums, where set was last
 	ok   bool      // rows have such statistics
 }
 
 func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke {
 	m := t.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j), end: m,
-		f: vec(m), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
+	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j),
+		f: vec(m - 1), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
 	s.noisy = newView(s.statistics, s.Noisy())
 	s.rows = newRowCount(s.Observation, s.noise)
-	if t.Family != model.Normal {
-		s.end, s.family = s.p, newSumsOfY(familyOf(t.Family, s.Upper), s.p)
+	end := m
+	if t.Family == model.Normal {
+		s.line = newLineOfY(s.Site)
+		if s.pooled != nil {
+			s.told, s.late = newToldOfTheta(s.line, s.pooled.Guess), true
+		}
+	} else {
+		end, s.family = s.p, newSumsOfY(familyOf(t.Family, s.Upper), s.p)
 		s.family.least = least
 		s.rows.c++
 		s.rows.scatter(s.p, m)
@@ -71,14 +80,14 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke 
 		s.rows.covariance(s.p, s.x.covariates.dof)
 		s.rows.scatter(0, s.p)
 	}
-	for i := s.from; i < s.end; i++ { // ½(n−1−i) log ½n
+	for i := s.from; i < end; i++ { // ½(n−1−i) log ½n
 		s.rows.a, s.rows.b, s.rows.c = s.rows.a+0.5, s.rows.b+0.5*math.Ln2, s.rows.c-0.5*float64(1+i)
 	}
-	s.rows.scatter(s.from, s.end)
+	s.rows.scatter(s.from, end)
 	return s
 }
 
-// bartlett is where those of Bartlett's rows begin, and ofY those of a family's response.
+// bartlett is where those of Bartlett's rows begin, and ofY those of y.
 func (s *spoke) bartlett() int {
 	if s.x != nil {
 		return s.lead() + s.x.dim()
@@ -88,7 +97,7 @@ func (s *spoke) bartlett() int {
 
 func (s *spoke) ofY() int {
 	at := s.bartlett()
-	for i := s.from; i < s.end; i++ {
+	for i := s.from; i < s.p; i++ {
 		at += i + 2
 	}
 	return at
@@ -96,9 +105,9 @@ func (s *spoke) ofY() int {
 
 // dim is the number of coordinates.
 func (s *spoke) dim() int {
-	n := s.ofY() + s.rows.dim()
-	if s.family != nil {
-		n += s.m
+	n := s.ofY() + s.m + s.rows.dim()
+	if s.line != nil {
+		n++
 	}
 	return n
 }
@@ -117,23 +126,45 @@ func (s *spoke) set(x []float64) bool {
 	} else {
 		s.drawnCovariates()
 	}
-	if s.family == nil {
-		s.response()
-	} else if s.ok {
+	if s.family != nil && s.ok {
 		s.aim()
 		s.logp, s.ok = s.family.take(s.logp, s.statistics, x[s.ofY():])
 	}
-	s.spread()
-	s.noisy.see(s.statistics)
+	s.noisy.take(s.statistics)
+	if s.line != nil && s.ok {
+		s.takeLine(x)
+	}
+	s.noisy.spread()
 	s.noisy.vector(s.noisy.s)
 	s.made = s.noise.Made(s.noisy.s)
 	return s.ok
 }
 
-// takeRows takes f and A.
+// takeLine takes y's row, and before it θ_j.
+func (s *spoke) takeLine(x []float64) {
+	t := s.noisy.statistics
+	if s.ok = s.takeTheta(x); s.ok {
+		logp, ok := s.line.take(t, x[s.ofY():], s.theta, s.sigma)
+		s.logp, s.ok = s.logp+logp, ok
+	}
+}
+
+// takeTheta takes θ_j of a line, given x.
+func (s *spoke) takeTheta(x []float64) bool {
+	if s.told == nil {
+		return true
+	}
+	if !s.told.take(s.noisy.statistics, s.sigma) {
+		return false
+	}
+	s.pooled.SetTheta(x)
+	return true
+}
+
+// takeRows takes f and A of x.
 func (s *spoke) takeRows(x []float64) {
 	m, at := s.m, 0
-	for i := s.from; i < s.end; i++ {
+	for i := s.from; i < s.p; i++ {
 		s.f[i] = x[at] / s.root
 		row := s.a[i*m : i*m+i+1]
 		for j := range i {
@@ -159,21 +190,6 @@ func (s *spoke) drawnCovariates() {
 		}
 		s.mean[i] = v
 	}
-}
-
-// response takes the last row, that of y.
-func (s *spoke) response() {
-	m, p := s.m, s.p
-	v := s.intercept() + s.sigma*s.f[p]
-	row := s.d[p*m : p*m+m]
-	for k, a := range s.a[p*m : p*m+m] {
-		row[k] = s.sigma * a
-	}
-	for i, b := range s.slopes() {
-		v += b * s.mean[i]
-		addScaled(row[:i+1], b, s.d[i*m:])
-	}
-	s.mean[p] = v
 }
 
 // aim takes a family's index of θ.

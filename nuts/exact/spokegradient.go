@@ -27,33 +27,42 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 		s.noisy.knowSquare(s.noisy.gMean, s.noisy.e)
 	}
 	s.clear()
-	s.view.add(s.noisy)
 	clear(grad)
 	clear(s.gTheta)
+	s.noisy.pull(s.noisy.gD, s.noisy.e)
+	if s.line != nil {
+		v, d, ok := s.pullLine(grad, x)
+		if !ok {
+			return 0, false
+		}
+		logp, byN = logp+v, byN+d
+	}
+	s.view.add(s.noisy)
 	if s.family != nil {
 		byN += s.pullFamily(grad[s.ofY():], x[s.ofY():])
-	} else {
-		s.pullResponse()
 	}
 	if s.x != nil {
 		s.x.begin()
 		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.statistics, s.gMean, s.gD, s.e)
 	}
-	logp, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
+	byX, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
 	s.rows.pull(grad, s.n, byN+d)
-	return s.give(grad, x, logp+s.logp)
+	return s.give(grad, x, logp+byX+s.logp)
 }
 
-// pullResponse takes the gradients of y's row to θ, σ, x̄ and D_x.
-func (s *spoke) pullResponse() {
-	m, p := s.m, s.p
-	gy, row := s.gMean[p], s.gD[p*m:p*m+m]
-	s.pullTheta(gy, row)
-	g := gy * s.f[p]
-	for k, a := range s.a[p*m : p*m+m] {
-		g += row[k] * a
+// pullLine writes the gradient in y's coordinates, and in those of θ_j, of which it returns the log density, and the
+// derivative in n.
+func (s *spoke) pullLine(grad, x []float64) (logp, byN float64, ok bool) {
+	at := s.ofY()
+	bySigma, byN := s.line.pull(grad[at:], s.gTheta[:len(s.theta)], x[at:], s.noisy)
+	if s.told != nil {
+		if logp, ok = s.pooled.AddTheta(grad, x, s.gTheta); !ok {
+			return 0, 0, false
+		}
+		bySigma += s.told.pull(s.noisy)
 	}
-	s.giveSigma(g)
+	s.giveSigma(bySigma)
+	return logp, byN, true
 }
 
 // pullFamily writes the gradient in the coordinates of sumsOfY, and takes those of y's row to θ, x̄ and D_x;
@@ -79,12 +88,12 @@ func (s *spoke) pullTheta(g float64, row []float64) {
 	}
 }
 
-// pullRows takes the gradients to Bartlett's rows, and of those of x, where they are
-// among them, to μ_x and L_x. It returns the rows' log density, up to what depends on
+// pullRows takes the gradients to Bartlett's rows, where those of x are
+// among them, and to μ_x and L_x. It returns the rows' log density, up to what depends on
 // n alone, and the derivative in n of that and of s through (f, A).
 func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
 	p, at := s.p, 0
-	for i := s.from; i < s.end; i++ {
+	for i := s.from; i < p; i++ {
 		gf := s.pullRow(i)
 		grad[at] = gf/s.root - x[at]
 		logp -= 0.5 * x[at] * x[at]
@@ -111,14 +120,7 @@ func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
 
 // pullRow writes the gradient in row i of A to gA and returns that in f_i.
 func (s *spoke) pullRow(i int) (gf float64) {
-	m, p := s.m, s.p
-	if i == p {
-		for k := range m {
-			s.gA[k] = s.sigma * s.gD[p*m+k]
-		}
-		return s.sigma * s.gMean[p]
-	}
-	l := s.hub.Factor()
+	m, p, l := s.m, s.p, s.hub.Factor()
 	clear(s.gA)
 	for h := i; h < p; h++ {
 		v := l[h*p+i]

@@ -1,19 +1,13 @@
 package exact
 
-import (
-	"math"
-
-	"github.com/dpreg/dpreg/model"
-)
+import "math"
 
 // sumsOfY are ȳ and h of index, given θ, x̄ and D_x, in coordinates that are about standard normal given
 // these, whether z tells the sums or noise hides them: of n rows, r the sd of the noise of means of products
 // of y in [0, 1],
 //
 //	logit ȳ    z tells it, and n rows of mean M_0
-//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = S_0 − M_0² − M_1²
-//
-// m = Σxy/n − x̄ȳ as z has it.
+//	h          rowLaw of N(M_1e, q/n I), q = S_0 − M_0² − M_1², and m̂ = Σxy/n − x̄ȳ as z has it
 type sumsOfY struct {
 	*index
 	*ofLevel
@@ -21,20 +15,18 @@ type sumsOfY struct {
 	byY  float64
 	m    int
 	told []float64 // Σxy/n of z, for y and x in [−1, 1]
-	per  float64   // 1/r²
 	rate float64   // precision of logit ȳ by z, and ȳ itself
 	odds float64
 
-	law      *model.Conditional // of h
-	products []float64          // m
-	within   float64            // precision of logit ȳ
-	q, logit float64            // q; logit M_0
+	row      *rowLaw // of h
+	within   float64 // precision of logit ȳ
+	q, logit float64 // q; logit M_0
 }
 
 // newSumsOfY are those of which z tells nothing.
 func newSumsOfY(of family, p int) *sumsOfY {
 	index := newIndex(of, 0, p, 1)
-	return &sumsOfY{index: index, ofLevel: &index.at[0], m: p + 1, told: make([]float64, p), law: model.NewConditional(p), products: make([]float64, p)}
+	return &sumsOfY{index: index, ofLevel: &index.at[0], m: p + 1, told: make([]float64, p), row: newRowLaw(p)}
 }
 
 // take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
@@ -68,25 +60,16 @@ func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	}
 	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
 	l.y = 1 / (1 + math.Exp(-at))
-	p, own := l.p, l.n/l.q
-	clear(l.law.Root)
-	for k := range p {
-		l.law.Mean[k] = own * l.M[1] * l.e[k]
-		l.law.Root[k*p+k] = own
+	l.row.own = l.n / l.q
+	for j, told := range l.told {
+		l.row.middle[j] = l.M[1] * l.e[j]
+		l.row.products[j] = 0.5*(told+t.mean[j]) - t.mean[j]*l.y
 	}
-	for j := range p {
-		l.products[j] = 0.5*(l.told[j]+t.mean[j]) - t.mean[j]*l.y
-		row := t.d[j*l.m : j*l.m+j+1]
-		for k, v := range row {
-			l.law.Mean[k] += l.per * v * l.products[j]
-			addScaled(l.law.Root[k*p:k*p+k+1], l.per*v, row[:k+1])
-		}
-	}
-	logJ, ok = l.law.Prepare()
+	logJ, ok = l.row.prepare(t.d, l.m)
 	if !ok {
 		return 0, false
 	}
-	l.law.Set(l.h, x[1:])
+	l.row.set(l.h, x[1:])
 	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
 }
 
@@ -122,26 +105,15 @@ func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64
 
 // pullSums is pull of takeSums; it returns the gradient in n.
 func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
-	p, m0, m1, own := l.p, l.M[0], l.M[1], l.n/l.q
-	l.law.Pull(grad[1:], l.byH, x[1:])
-	linear, precise := l.law.Linear, l.law.Precise
-	along, trace := dot(l.e, linear), 0.0
-	for k := range p {
-		trace += precise[k*p+k]
-		l.byE[k] += own * m1 * linear[k]
-	}
-	for j := range p {
-		row, to := t.d[j*l.m:j*l.m+j+1], gD[j*l.m:j*l.m+j+1]
-		g := l.per * dot(row, linear)
+	m0, m1, row := l.M[0], l.M[1], l.row
+	row.pull(grad[1:], gD, l.byH, t.d, l.m, x[1:])
+	addScaled(l.byE, m1, row.byMiddle)
+	for j, g := range row.gProducts {
 		gMean[j] += g * (0.5 - l.y)
 		l.byY -= g * t.mean[j]
-		for k := range row {
-			to[k] += l.per * (linear[k]*l.products[j] + 2*dot(row, precise[k*p:]))
-		}
 	}
-	byQ := -own / l.q * (m1*along + trace)
-	l.byK += byQ
-	l.byM[1] += own * along
+	l.byK -= row.byOwn * row.own / l.q
+	l.byM[1] += dot(l.e, row.byMiddle)
 
 	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
 	rows := l.within - l.rate
@@ -149,7 +121,7 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
 	variance := l.S[0] - m0*m0
-	byN = (m1*along+trace)/l.q + byRows*l.tellsLogit()
+	byN = row.byOwn/l.q + byRows*l.tellsLogit()
 	told := byRows * l.n * l.tellsLogit()
 	l.bySquares[0] -= told / variance
 	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))

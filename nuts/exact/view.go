@@ -24,6 +24,12 @@ func newView(own *statistics, units *model.Units) *view {
 
 // see takes v̄ and D in own units, those of the coordinates, and computes W.
 func (v *view) see(own *statistics) {
+	v.take(own)
+	v.spread()
+}
+
+// take is see without W.
+func (v *view) take(own *statistics) {
 	if v.units != nil {
 		v.n = own.n
 		copy(v.mean, own.mean)
@@ -31,7 +37,6 @@ func (v *view) see(own *statistics) {
 		v.units.Mean(v.mean)
 		v.units.Factor(v.d)
 	}
-	v.spread()
 }
 
 // clear makes the gradient 0.
@@ -49,15 +54,10 @@ func (v *view) toOwn() {
 	}
 }
 
-// add adds to a gradient in own units that of another view, in v̄ and W.
+// add adds to a gradient in own units that of another view, in v̄ and D.
 func (v *view) add(other *view) {
-	if other.units == nil {
-		other.pull(v.gD, other.e)
-	} else {
-		other.pull(other.gD, other.e)
-		other.toOwn()
-		addScaled(v.gD, 1, other.gD)
-	}
+	other.toOwn()
+	addScaled(v.gD, 1, other.gD)
 	addScaled(v.gMean, 1, other.gMean)
 }
 
