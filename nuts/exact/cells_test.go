@@ -239,8 +239,8 @@ func TestEmptyCells(t *testing.T) {
 	for _, counts := range [][]float64{{10, 10, 10, 10, 10, 10}, {0, 20, 5, 15, 10, 10}, {0, 0, 0, 0, 59, 1}} {
 		s.take(counts)
 		x, sum := make([]float64, s.dim()), 0.0
-		for at := -4.0; at < 4; at += 0.001 {
-			x[len(x)-1] = at + s.w*math.Log(s.sigma)
+		for at := -30.0; at < 30; at += 0.01 {
+			x[len(x)-1] = at
 			v, ok := s.value(x)
 			if !ok {
 				t.Fatal("no density")

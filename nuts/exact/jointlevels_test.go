@@ -234,7 +234,8 @@ func TestJointLevelsOfOne(t *testing.T) {
 							t.Fatal("no density")
 						}
 						all += hub.LogPrior(make([]float64, hub.Dim()), phi)
-						all -= part.logJ + float64(q+1)*math.Log(part.sigma) // |∂D_y/∂(ε, t)| but for e^t, which logJ has
+						all -= part.logJ
+						part.levelSums.prior.see(part.within, part.sums, part.law.roots)
 						got := all - (one - f.logJ) - logTheta(t, part, prior)
 						if math.IsNaN(constant) {
 							constant = got

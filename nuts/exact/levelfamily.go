@@ -9,9 +9,9 @@ import (
 // η̄_l = η_l + βᵀF_xl/√n_l, f = D_xᵀβ. Of y in [−1, 1] F_yl is twice that of index less √n_l, and D_y is 2h, of which D_yy,
 // that no noisy sum tells, is left out: 1 stands for it. About F_yl is N(m_l, s²), and h is about normal, too,
 //
-//	m_l = √n_l (2M_0 − 1),   s² = 4K_l;   h = Σ_l n_lM_1/n e + √(q/n) c,   q = Σ_l n_lK_l/n,
+//	m_l = √n_l (2M_0 − 1),   s² = 4K_l;   h ~ N(Σ_l n_lM_1/n e, q/n I),   q = Σ_l n_lK_l/n,
 //
-// which coordinates u and c make of them. A level of no rows has s² and no mean to speak of: F_xl is of mean 0, and η̄_l is
+// which coordinates u, and those of rowLaw, make of them. A level of no rows has s² and no mean to speak of: F_xl is of mean 0, and η̄_l is
 // taken at it.
 
 // aim takes the index of θ, and m and s².
@@ -39,62 +39,61 @@ func (t *index) ofH() (along, q float64) {
 	return along, q
 }
 
-// wideH is √(q/n).
-func (s *levelSpoke) wideH() float64 {
-	_, q := s.family.ofH()
-	return math.Sqrt(q / s.n)
-}
-
-// takeH takes h of c, and writes D_y; logY is the index's log density. It reports false where no rows have such sums.
-func (s *levelSpoke) takeH(row, c []float64) (logJ float64, ok bool) {
-	q, f := s.q, s.family
-	mean, wide := f.ofH()
-	wide = math.Sqrt(wide / s.n)
-	for j, e := range f.e {
-		f.h[j] = mean*e + wide*c[j]
-		row[j] = 2 * f.h[j]
+// takeH takes h of c, and writes D_y = 2h; the density is that of the index. It reports false where no rows have such sums.
+func (s *levelSpoke) takeH(c []float64) (logp, logJ float64, ok bool) {
+	q, f, w := s.q, s.family, s.within
+	if logJ, ok = s.ofD.prepare(w.d, w.m); !ok {
+		return 0, 0, false
+	}
+	row := w.d[q*w.m : q*w.m+w.m]
+	s.ofD.set(row[:q], c)
+	for j, v := range row[:q] {
+		f.h[j] = 0.5 * v
 	}
 	row[q] = 1
 	for l, root := range s.law.roots {
 		f.at[l].sum = 0.5 * (s.sums[l*(q+1)+q] + root)
 	}
-	s.logY, ok = f.value()
-	return float64(q) * math.Log(wide), ok
+	logp, ok = f.value()
+	return logp, logJ, ok
 }
 
-// placeH writes c of D_y.
-func (s *levelSpoke) placeH(c, row []float64) {
-	mean, _ := s.family.ofH()
-	wide := s.wideH()
-	for j, e := range s.family.e {
-		c[j] = (0.5*row[j] - mean*e) / wide
+// pullH writes the gradient in c, and takes that in D_y to D_x, and to moments.
+func (s *levelSpoke) pullH(grad, c []float64) {
+	q, f, w := s.q, s.family, s.within
+	f.slope()
+	row := s.gD[q*w.m : q*w.m+q]
+	for j, g := range f.byH {
+		row[j] += 0.5 * g
 	}
-}
-
-// pullH writes the gradient in c, where index.slope was last, and takes those in m and s², and in D_y of row, to η̄_l, and
-// to f, which row has then.
-func (s *levelSpoke) pullH(grad, c, row []float64) {
-	q, f := s.q, s.family
+	s.ofD.pull(grad, s.gD, row, w.d, w.m, c)
 	mean, within := f.ofH()
-	wide, along, byWithin := math.Sqrt(within/s.n), 0.0, 0.5*float64(q)/within
-	for j, e := range f.e {
-		g := f.byH[j] + 2*row[j]
-		grad[j] = wide * g
-		along += e * g
-		f.byE[j] += mean * g
-		byWithin += 0.5 * grad[j] * c[j] / within
-		row[j] = 0
-	}
+	along, byWithin := 2*dot(f.e, s.ofD.byMiddle), -s.ofD.byOwn*s.ofD.own/within
+	addScaled(f.byE, 2*mean, s.ofD.byMiddle)
 	for l := range f.at {
 		at := &f.at[l]
-		w := at.root * at.root / s.n
-		at.byK += 4*s.byV[l] + w*byWithin
-		at.byM[0] += 2 * at.root * s.byM[l]
-		at.byM[1] += w * along
+		share := at.root * at.root / s.n
+		at.byK += share * byWithin
+		at.byM[1] += share * along
 	}
-	f.pull(row)
+}
+
+// pullIndex takes gradients in m and s² to η̄_l, and those of the index to β and D_x.
+func (s *levelSpoke) pullIndex() {
+	d, f, seen, b, byBeta := s.q+1, s.family, s.levelSums.prior, s.units.b, s.gTheta[1+s.k:]
+	for l := range f.at {
+		at := &f.at[l]
+		at.byK += 4 * s.byV[l]
+		at.byM[0] += 2 * at.root * s.byM[l]
+	}
+	clear(s.gF)
+	f.pull(s.gF)
 	for l := range f.at {
 		s.byM[l] = f.at[l].byEta / s.over(l)
+	}
+	for i, v := range s.slopes()[s.k:] {
+		byBeta[i] += dot(seen.d[i*d:i*d+i+1], s.gF)
+		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, s.gF)
 	}
 }
 

@@ -3,9 +3,9 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // levelSpoke is what spoke is, of sums by levels. Counts, whole, sum to n and are uniform a priori, and the levels'
@@ -14,26 +14,26 @@ import (
 //
 //	F_yl = M_l + σe_l,   M_l = √n_l η_l + βᵀF_xl,   D_y = βᵀD_x + σA,   A_j = ε_j/√n,  A_yy = χ/√n,   χ² ~ χ²_{n−L−q},
 //
-// e and ε standard normal; t = log A_yy has the log density (n−L−q)t − ½n exp 2t, and as coordinate t + w log σ: where noise
-// tells log D_yy = t + log σ, w is near 1, so that the thin sheet that it leaves is flat whatever hub's coordinate of σ is,
-// and 0 where it tells nothing. Given θ and normal noise F_yl is
-// normal, too, and coordinates u_l are standard then: in the units of levelSums, in which M_l is m_l and σ is s,
+// e and ε standard normal. Given θ and normal noise F_yl is normal, too, and coordinates u_l are standard then: in the units
+// of levelSums, in which M_l is m_l and σ is s,
 //
 //	F_yl = w²(√n_l a_yy z̃_yl/ς² + m_l/s²) + w u_l,   1/w² = n_l a_yy²/ς² + 1/s²,
 //
-// so that counts move with F_y as z and θ have it. Where y is of a family see levelFamily. Coordinates lie in the order:
-// those of (θ_j, σ_j) where pooling is partial; those of levelSums; u; ε; t, or u and those of h.
+// so that counts move with F_y as z and θ have it. The row of D is of lineOfD, ν = n − L − q: of products z tells what F
+// leaves of them. Where y is of a family see levelFamily. Coordinates lie in the order:
+// those of (θ_j, σ_j) where pooling is partial; those of levelSums; u; those of D_y, and of D_yy unless y is of a family.
 type levelSpoke struct {
 	custodian
 	*levelSums
 	eta      []float64 // η_l
-	a        []float64 // A
+	ofD      *rowLaw   // of D_y
+	line     *lineOfD  // and of D_yy; nil of a family
 	m, v     []float64 // m_l and s²
 	byR      []float64 // slope in r_l = (F_yl − m_l)/s
 	byM, byV []float64
-	logp     float64 // where set was last
-	logY     float64 // of y's coordinates, log J left out
-	w        float64 // of log σ in that of t
+	gF       []float64 // of a family's index
+	logp     float64   // where set was last
+	logY     float64   // of y's coordinates, log J left out
 	ok       bool
 }
 
@@ -43,26 +43,16 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 	q := t.Shape.P - k
 	vec := func() []float64 { return make([]float64, levels) }
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
-		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
+		eta: vec(), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
 	s.drawn = t.Shared
-	s.w = s.toldOfResidual()
-	if t.Family != model.Normal {
+	s.line = newLineOfD(q, math.Sqrt(c.Told.Variance(len(c.Told.Counts)+levels*(q+1)))/rowsTold(s.obs))
+	if s.ofD = s.line.rowLaw; t.Family != model.Normal {
+		s.line = nil
+		s.gF = make([]float64, q)
 		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, levels)
 		s.family.least = least
 	}
 	return s
-}
-
-// toldOfResidual is how much noise tells of log D_yy, beside the 2n that σ does, about: nD_yy² has the noise of Σy² and more.
-func (s *levelSpoke) toldOfResidual() float64 {
-	d, products := s.q+1, s.toldOwn[s.levels*(s.q+1):]
-	square := products[len(products)-1]
-	for l := range s.levels {
-		sum := s.toldOwn[l*d+s.q]
-		square -= sum * sum / max(1, s.toldCount(l))
-	}
-	told := 2 * max(0, square) / s.squareScale
-	return told * told / (told*told + 2*rowsTold(s.obs))
 }
 
 func (s *levelSpoke) dim() int {
@@ -103,9 +93,6 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	for i, log := range s.columns.logSquare {
 		s.logp += 0.5 * s.power(i) * log
 	}
-	if s.family == nil {
-		s.logJ += math.Log(s.a[s.q]) // of moves of counts: ∂(F_y, D_y)/∂y
-	}
 	return ok
 }
 
@@ -140,16 +127,15 @@ func (s *levelSpoke) takeM() {
 	}
 }
 
-// takeY takes F_y and D_y of y's coordinates, as the prior sees them and in the units of others.
+// takeY takes F_y and D_y of y's coordinates.
 func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
-	d, q, seen := s.q+1, s.q, s.levelSums.prior
-	b, c := s.units.b[q], s.units.c[q]
+	d, q := s.q+1, s.q
 	s.takeM()
 	s.logY = 0
 	product := logProduct{rest: 1}
-	for l, root := range s.law.roots {
+	for l := range s.law.roots {
 		if s.none(l) {
-			s.byR[l], s.sums[l*d+q], seen.sums[l*d+q] = 0, 0, 0
+			s.byR[l], s.sums[l*d+q] = 0, 0
 			s.spare -= 0.5 * y[l] * y[l]
 			continue
 		}
@@ -158,46 +144,52 @@ func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
 		product.times(precision)
 		if s.family == nil {
 			s.byR[l] = (s.m[l] - own) / math.Sqrt(s.v[l])
-			s.logY -= 0.5 * s.byR[l] * s.byR[l]
+			s.logY -= 0.5 * (s.byR[l]*s.byR[l] + math.Log(s.v[l]))
 		}
-		s.sums[l*d+q], seen.sums[l*d+q] = own, b*own+root*c
+		s.sums[l*d+q] = own
 	}
-	logJ, ok = -0.5*product.value(), true
-	row := seen.d[q*d : q*d+d]
+	s.seeRow()
+	byD, byRow := 0.0, 0.0
 	if s.family != nil {
-		byH, in := s.takeH(row, y[s.levels:])
-		logJ, ok = logJ+byH, in
+		byD, byRow, ok = s.takeH(y[s.levels:])
 	} else {
-		s.takeRow(row, y[s.levels:])
-		logJ -= 0.5 * float64(q) * math.Log(s.n)
+		byD, byRow, ok = s.line.take(s.within.d, s.within.m, y[s.levels:])
 	}
-	for j, v := range row {
-		s.within.d[q*d+j] = v / b
-	}
-	return logJ, ok
+	s.logY += byD
+	return byRow - 0.5*product.value(), ok
 }
 
-// takeRow takes D_y of (ε, t).
-func (s *levelSpoke) takeRow(row, y []float64) {
-	d, q, seen := s.q+1, s.q, s.levelSums.prior
-	for j, e := range y[:q] {
-		s.a[j] = e / math.Sqrt(s.n)
-		s.logY -= 0.5 * e * e
+// seeRow takes what D_y hangs on: F, and parameters.
+func (s *levelSpoke) seeRow() {
+	d, q, b := s.q+1, s.q, s.units.b
+	products := s.toldOwn[s.levels*d:]
+	told := func(j int) float64 {
+		v := products[release.Index(d, j, q)-d]
+		for l := range s.levels {
+			v -= s.sums[l*d+j] * s.sums[l*d+q]
+		}
+		return v / s.n
 	}
-	t := y[q] - s.w*math.Log(s.sigma)
-	s.a[q] = math.Exp(t)
-	s.logY += s.scatterDof()*t - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels-s.empty)*math.Log(s.sigma/s.units.b[q])
-	for j, a := range s.a {
-		row[j] = s.sigma * a
+	for j := range q {
+		s.ofD.products[j] = told(j)
 	}
-	for i, v := range s.slopes()[s.k:] {
-		addScaled(row[:i+1], v, seen.d[i*d:])
+	if s.family != nil {
+		mean, within := s.family.ofH()
+		s.ofD.own = 0.25 * s.n / within
+		for j, e := range s.family.e {
+			s.ofD.middle[j] = 2 * mean * e
+		}
+		return
+	}
+	s.line.told, s.line.sigma, s.line.n, s.line.dof = told(q), s.sigma/b[q], s.n, s.scatterDof()
+	for j, beta := range s.slopes()[s.k:] {
+		s.line.beta[j] = beta * b[j] / b[q]
 	}
 }
 
-// placeY writes y's coordinates, of F_y, and D_y as the prior sees it.
-func (s *levelSpoke) placeY(y []float64) {
-	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
+// placeY writes y's coordinates, of F_y and D_y. It reports false where rounding forbids.
+func (s *levelSpoke) placeY(y []float64) bool {
+	d, q, w := s.q+1, s.q, s.within
 	s.takeM()
 	for l := range s.levels {
 		if s.none(l) {
@@ -206,30 +198,31 @@ func (s *levelSpoke) placeY(y []float64) {
 		precision, centre := s.wideY(l)
 		y[l] = (s.sums[l*d+q] - centre/precision) * math.Sqrt(precision)
 	}
-	if s.family != nil {
-		s.placeH(y[s.levels:], seen.d[q*d:])
-		return
+	s.seeRow()
+	if s.family == nil {
+		return s.line.place(y[s.levels:], w.d, d)
 	}
-	copy(s.a, seen.d[q*d:])
-	for i, v := range beta {
-		addScaled(s.a[:i+1], -v, seen.d[i*d:])
-	}
-	for j, v := range s.a[:q] {
-		y[s.levels+j] = v / s.sigma * math.Sqrt(s.n)
-	}
-	y[s.levels+q] = math.Log(s.a[q]/s.sigma) + s.w*math.Log(s.sigma)
+	_, ok := s.ofD.prepare(w.d, d)
+	s.ofD.law.Coordinates(y[s.levels:], w.d[q*d:q*d+q])
+	return ok
 }
 
 func (s *levelSpoke) noised() []float64 { return s.byTold }
 
-// standard is r beside η.
-func (s *levelSpoke) standard() [][]float64 { return append(s.custodian.standard(), s.byR) }
+// standard is what y's sums leave, beside η.
+func (s *levelSpoke) standard() [][]float64 {
+	all := append(s.custodian.standard(), s.byR, s.ofD.byR)
+	if s.line != nil {
+		all = append(all, s.line.byA)
+	}
+	return all
+}
 
 func (s *levelSpoke) variance(i int) float64 {
 	return variance(s.Kind, s.Told.Scale[i], s.Told.Z[i]-s.told[i])
 }
 
-// prior is 1 also of coordinates of F_x as the prior has them, and none of u, which r has. See spoke.prior.
+// prior is 1 also of coordinates of F_x as the prior has them, and none of y's, see standard and spoke.prior.
 func (s *levelSpoke) prior(r []float64, size int) {
 	for i := s.rowsAt(); i < size; i++ {
 		r[i*size+i] = 1
@@ -242,20 +235,17 @@ func (s *levelSpoke) prior(r []float64, size int) {
 				r[at*size+at] = 1 / (v * precision)
 			}
 		}
-		if i := s.end() + l; !s.none(l) {
+	}
+	for i := s.end(); i < size; i++ {
+		if l := i - s.end(); l >= s.levels || !s.none(l) {
 			r[i*size+i] = 0
 		}
 	}
 	s.columns.priorRows(r, size, s.rowsAt())
-	if s.family == nil {
-		a := s.a[s.q]
-		r[size*size-1] = 2 * s.n * max(1, a*a)
-	}
 }
 
-// place writes coordinates near what z tells of counts, D and F_y, and others as if they were standard normal.
+// place writes coordinates near what z tells of counts and D_x, and others as if they were standard normal.
 func (s *levelSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
-	d, q, seen := s.q+1, s.q, s.levelSums.prior
 	s.take(s.startCounts(rng))
 	for i := s.sumsAt; i < len(x); i++ {
 		x[i] = rng.NormFloat64()
@@ -263,35 +253,9 @@ func (s *levelSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
 	}
-	s.takeSigma()
 	s.disperse(rng)
 	s.placeRows(x)
-	s.takeSums(x)
-	seen.see(s.within, s.sums, s.law.roots)
-	y := x[s.end():]
-	own := slices.Clone(y)
-	s.placeY(y)
-	copy(y, own[:s.levels])
-	// seen is a standard normal coordinate that noise of an sd hides.
-	between := func(i int, seen, sd float64) { y[i] = (seen + sd*sd*own[i]) / (1 + sd*sd) }
-	unit, r := s.units.b[q]/s.sigma, s.squareScale/s.n
-	if s.family != nil {
-		for j := range q {
-			between(s.levels+j, y[s.levels+j], 0.5*r/(s.wideH()*s.within.d[j*d+j]))
-		}
-		_, ok := s.takeY(y)
-		return ok
-	}
-	if !(s.a[q] > 0) {
-		return false
-	}
-	for j := range q {
-		between(s.levels+j, y[s.levels+j], math.Sqrt(s.n)*r*unit/s.within.d[j*d+j])
-	}
-	wide, square, moved := math.Sqrt(2*s.n), s.within.d[q*d+q]*s.within.d[q*d+q], s.w*math.Log(s.sigma)
-	between(s.levels+q, wide*(y[s.levels+q]-moved), wide*r/(2*square))
-	y[s.levels+q] = y[s.levels+q]/wide + moved
-	return true
+	return s.set(x)
 }
 
 func (s *levelSpoke) reach() {
@@ -339,8 +303,7 @@ func (s *levelSpoke) resum(x, counts, sums, w []float64) bool {
 		return false
 	}
 	s.levelSums.prior.see(s.within, s.sums, s.law.roots)
-	s.placeY(x[s.end():])
-	return true
+	return s.placeY(x[s.end():])
 }
 
 // keep writes nothing: y's coordinates are given θ and σ.

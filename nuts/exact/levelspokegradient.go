@@ -35,37 +35,44 @@ func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
 // pullY writes the gradient in y's coordinates, and takes those in F_y and D_y to θ, σ, F_x and D_x.
 func (s *levelSpoke) pullY(grad, y []float64) {
 	d, q, seen, beta, b := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:], s.units.b
+	clear(s.gTheta)
+	byBeta := s.gTheta[1+s.k:]
 	if s.family != nil {
-		s.family.slope()
+		s.pullH(grad[s.levels:], y[s.levels:])
+	} else {
+		s.line.pull(grad[s.levels:], s.gD, s.within.d, d, y[s.levels:])
+		for j, g := range s.line.gBeta {
+			byBeta[j] = g * b[j] / b[q]
+		}
+		for l := range s.law.roots {
+			s.gSums[l*d+q] -= 2 * s.line.byTold * s.sums[l*d+q] / s.n
+		}
 	}
 	for l, root := range s.law.roots {
+		own, g := s.sums[l*d:l*d+q], s.gSums[l*d:(l+1)*d]
+		addScaled(g[:q], -s.sums[l*d+q]/s.n, s.ofD.gProducts)
+		g[q] -= dot(s.ofD.gProducts, own) / s.n
 		if s.none(l) {
 			grad[l], s.byM[l], s.byV[l] = -y[l], 0, 0
 			continue
 		}
 		precision, centre := s.wideY(l)
 		v, rest := s.v[l], s.byR[l]/math.Sqrt(s.v[l])
-		g := s.gSums[l*d+q] + rest
+		byY := g[q] + rest
 		if s.family != nil {
-			g += 0.5 * s.family.at[l].bySum
+			byY += 0.5 * s.family.at[l].bySum
 		}
-		grad[l] = g / math.Sqrt(precision)
-		byPrecision := -g*(centre/precision+0.5*y[l]/math.Sqrt(precision))/precision - 0.5/precision
-		s.byM[l] = g/(v*precision) - rest
-		s.byV[l] = -0.5*rest*(s.sums[l*d+q]-s.m[l])/v - (byPrecision+g*s.m[l]/precision)/(v*v)
-		addScaled(s.gSums[l*d:l*d+q], -g*root*root*s.units.a[q*d+q]/(s.sumVariance*precision), s.units.a[q*d:])
+		grad[l] = byY / math.Sqrt(precision)
+		byPrecision := -byY*(centre/precision+0.5*y[l]/math.Sqrt(precision))/precision - 0.5/precision
+		s.byM[l] = byY/(v*precision) - rest
+		s.byV[l] = -0.5*rest*(s.sums[l*d+q]-s.m[l])/v - (byPrecision+byY*s.m[l]/precision)/(v*v)
+		addScaled(g[:q], -byY*root*root*s.units.a[q*d+q]/(s.sumVariance*precision), s.units.a[q*d:])
 	}
-	row := s.gD[q*d : q*d+d]
-	for j := range row {
-		row[j] /= b[q]
-	}
-	clear(s.gTheta)
 	if s.family != nil {
-		s.pullH(grad[s.levels:], y[s.levels:], row)
+		s.pullIndex()
 	} else {
-		s.pullRow(grad[s.levels:], y[s.levels:], row)
+		s.pullLine()
 	}
-	byBeta := s.gTheta[1+s.k:]
 	for l, g := range s.byM {
 		for j, beta := range beta {
 			byBeta[j] += g * seen.sums[l*d+j]
@@ -74,28 +81,17 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 		s.byM[l] = s.over(l) * g
 	}
 	s.giveEta(s.byM)
-	for i, v := range beta {
-		byBeta[i] += dot(seen.d[i*d:i*d+i+1], row)
-		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, row)
-	}
 }
 
-// pullRow writes the gradient in (ε, t), and takes those in m and s² to M and σ.
-func (s *levelSpoke) pullRow(grad, y, row []float64) {
-	q, unit := s.q, s.units.b[s.q]
-	bySigma := -float64(s.levels-s.empty) / s.sigma
-	for l := range s.byM {
+// pullLine takes the gradients in m and s² to M and σ.
+func (s *levelSpoke) pullLine() {
+	unit := s.units.b[s.q]
+	bySigma := s.line.bySigma / unit
+	for l, g := range s.byV {
 		s.byM[l] /= unit
-		bySigma += s.byV[l] * 2 * s.sigma / (unit * unit)
+		if !s.none(l) {
+			bySigma += 2*g*s.sigma/(unit*unit) - 1/s.sigma
+		}
 	}
-	for j, a := range s.a {
-		bySigma += row[j] * a
-		grad[j] = s.sigma * row[j]
-	}
-	for j := range q {
-		grad[j] = grad[j]/math.Sqrt(s.n) - y[j]
-	}
-	a := s.a[q]
-	grad[q] = grad[q]*a + s.scatterDof() - s.n*a*a
-	s.giveSigma(bySigma - s.w*grad[q]/s.sigma)
+	s.giveSigma(bySigma)
 }

@@ -108,8 +108,8 @@ func (f *joint) startRows(counts []float64, rng *rand.Rand) {
 		}
 	}
 	if f.n > 0 {
-		const most = 0.9 // of what there is beside the least, for levels but the first
-		shrink := min(1, most*room/max(more, 1))
+		const spare = 0.5 // rows that the first level has beside the least
+		shrink := min(1, (room-spare)/max(more, 1))
 		counts[0] = f.n
 		for j, part := range f.spokes[1:] {
 			least := part.common().Count.Least
