@@ -65,10 +65,10 @@ func variance(kind release.Kind, scale, residual float64) float64 {
 	return scale * math.Max(scale, math.Abs(residual))
 }
 
-// standard is η, and of a line what y's sums leave.
+// standard is η, and what y's sums leave.
 func (s *spoke) standard() [][]float64 {
 	if s.line == nil {
-		return s.custodian.standard()
+		return append(s.custodian.standard(), s.family.byR, s.family.row.byR)
 	}
 	return append(s.custodian.standard(), s.line.byR, s.line.row.byR, s.line.row.byA)
 }
@@ -160,7 +160,7 @@ func (c *columns) priorRows(dst []float64, columns, at int) {
 
 // prior writes rough precisions of a spoke's coordinates before z to the diagonal of
 // r: 1, also as columns has them, but 2n exp 2t of t_i, and for the noisy count;
-// none of c, which η has (custodian.standard), nor of those of a line's sums, see part.standard.
+// none of c, which η has (custodian.standard), nor of those of y's sums, see part.standard.
 func (s *spoke) prior(r []float64, size int) {
 	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1
@@ -178,10 +178,8 @@ func (s *spoke) prior(r []float64, size int) {
 		r[at*size+at] = 2 * s.n * max(1, a*a)
 		at++
 	}
-	if s.line != nil {
-		for i := range s.m + 1 {
-			r[(at+i)*(size+1)] = 0
-		}
+	for i := at; i < size-s.rows.dim(); i++ {
+		r[i*(size+1)] = 0
 	}
 	if s.rows.dim() > 0 {
 		relative := s.rows.more(s.n) / s.Count.Scale

@@ -141,7 +141,7 @@ func (f *joint) coefficients(t *model.Joint, params *model.Params, conditionals 
 }
 
 // place writes coordinates near those of statistics in common units, given the hub and,
-// where pooling is partial, θ_j and σ_j; those of y's row about a line as if they were standard normal.
+// where pooling is partial, θ_j and σ_j; those of y's sums as if they were standard normal.
 func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	s.rows.set(x, n)
 	if s.Columns != nil {
@@ -164,9 +164,6 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	between := func(seen, sd float64) float64 {
 		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)
 	}
-	if s.family != nil && !s.placeFamily(x[s.ofY():], t, 0.5*r, between) {
-		return false
-	}
 	if s.from < s.p {
 		s.takeBartlett(t)
 	}
@@ -180,13 +177,8 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*t.d[i*m+i]*t.d[i*m+i])) / wide
 		at += i + 2
 	}
-	if s.line != nil {
-		for i := range m + 1 {
-			x[at+i] = rng.NormFloat64()
-		}
-	}
-	if s.pooled == nil {
-		return true
+	for i := at; i < len(x)-s.rows.dim(); i++ {
+		x[i] = rng.NormFloat64()
 	}
 	if s.told != nil {
 		own := slices.Clone(s.pooled.Own)
@@ -197,31 +189,10 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 			return false
 		}
 	}
-	s.pooled.Coordinates(x)
-	return true
-}
-
-// placeFamily writes coordinates of y's mean and row of D, which noise of means hides by an sd: between what
-// these and what nothing says, and such as rows can have.
-func (s *spoke) placeFamily(x []float64, t *statistics, noise float64, between func(seen, sd float64) float64) bool {
-	s.statistics.n = t.n
-	copy(s.mean, t.mean)
-	copy(s.d, t.d)
-	f := s.family
-	s.aim()
-	if _, ok := f.prepare(); !ok {
-		return false
+	if s.pooled != nil {
+		s.pooled.Coordinates(x)
 	}
-	root, width, m0, kappa := math.Sqrt(f.within), math.Sqrt(f.q/f.n), f.M[0], f.S[0]/f.M[0]
-	least := min(max(1/(f.n*f.of.most), noise), 0.5*kappa)
-	y := max(min(0.5*(1+t.mean[f.p]), 1-least, 0.5*(kappa+m0)), least)
-	x[0] = between(root*(math.Log(y/(1-y))-f.logit), root*noise/(y*(1-y)))
-	row := t.d[f.p*t.m : f.p*t.m+f.p]
-	shrunk := min(0.5, math.Sqrt(y*(kappa-y)/(2*dot(row, row)))) // of D's 2h
-	for l := range f.h {
-		x[1+l] = between((shrunk*row[l]-f.M[1]*f.e[l])/width, noise/(width*t.d[l*t.m+l]))
-	}
-	return true
+	return s.family == nil || s.set(x) || s.family.expected(x[s.ofY():], s.noisy.statistics)
 }
 
 // takeBartlett takes f = L⁻¹(x̄ − μ_x), and row by row A = L⁻¹D_x, of v̄ and D, given the hub.

@@ -22,7 +22,6 @@ type linked struct {
 	*coefficients
 	*sumsOfY
 	own  []float64 // told, in the units of x̄ and D_x
-	mean float64   // Σy/n of z, for y in [−1, 1]
 	v    []float64 // V
 	c    float64
 	eta  float64 // what z tells of η_a
@@ -42,36 +41,19 @@ type linked struct {
 	square          []float64
 }
 
-// leastShare keeps what z tells of ȳ off 0 and 1, in sds of its noise, and mostTold the
-// correlation that it tells of y's latent index below 1.
-const (
-	leastShare = 1.0
-	mostTold   = 0.9
-)
+// mostTold keeps the correlation that z tells of y's latent index below 1.
+const mostTold = 0.9
 
 func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	obs := site.Observation
 	m, p, n := obs.Shape.M(), obs.Shape.P, obs.N
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: model.NewConditional(p),
+	sums, told := newSumsOfY(obs, of)
+	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: sums, v: square(), slopes: model.NewConditional(p),
 		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
-	l.n = n
-	z, r := obs.Z, 0.5*resolution(obs, n)
-	if told := obs.Told; told != nil && told.Response != nil { // a sum of xy is one within a level less that within the other
-		z, r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n
-	}
-	l.row.per, l.own = 1/(r*r), l.told
-	for j := range p {
-		l.told[j] = z[release.Index(m, j, p)] / n
-	}
-	l.mean = max(-1, min(1, obs.Z[p]/n))
-	noise := 0.5 * math.Sqrt(obs.Variance(p)) / n
-	least := min(0.5, leastShare*max(noise, 1/n))
-	y := max(least, min(1-least, 0.5*(1+l.mean)))
-	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
-	l.rate *= l.rate
-	l.begin(z, y, noise, r)
+	l.n, l.own = n, l.told
+	l.begin(told)
 	if obs.Told != nil && obs.Told.Response != nil && obs.Told.Response.Frame != nil {
 		l.own = vec()
 		for j := range p {
@@ -104,8 +86,8 @@ func (l *linked) turn(units *model.Units) {
 }
 
 // begin finds V, c, and what z tells of η_a, in the noise's units.
-func (l *linked) begin(z []float64, y, noise, r float64) {
-	p, n := l.coefficients.p, l.n
+func (l *linked) begin(t toldSums) {
+	p, n, z, r := l.coefficients.p, l.n, t.z, t.r
 	scatter := make([]float64, l.m*l.m)
 	model.Scatter(scatter, z, l.m, n)
 	a := make([]float64, p*p)
@@ -121,18 +103,18 @@ func (l *linked) begin(z []float64, y, noise, r float64) {
 		values[k] = max(values[k], 2*r) // not below what noise can hide
 		along := 0.0
 		for i, u := range vectors[k*p : (k+1)*p] {
-			along += u * 0.5 * (l.told[i] - z[i]/n*l.mean)
+			along += u * 0.5 * (l.told[i] - z[i]/n*l.sumsOfY.mean)
 		}
 		told += along * along / values[k]
 	}
-	eta, slope, along, q := l.of.outset(y, told)
+	eta, slope, along, q := l.of.outset(t.y, told)
 	for k, w := range values {
 		vector := vectors[k*p : (k+1)*p]
 		for i, u := range vector {
 			addScaled(l.v[i*p:(i+1)*p], u/(q*w/n+r*r), vector)
 		}
 	}
-	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+noise*noise)
+	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+t.noise*t.noise)
 }
 
 // dim is the number of coordinates: of β, η_a, ȳ and h.
@@ -168,7 +150,7 @@ func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, o
 	p := l.coefficients.p
 	logp = l.coefficients.take(0, lambda)
 	for j, z := range l.own {
-		l.covariance[j] = 0.5 * (z - t.mean[j]*l.mean)
+		l.covariance[j] = 0.5 * (z - t.mean[j]*l.sumsOfY.mean)
 	}
 	dense.SymMulVec(l.vb, l.v, p, l.covariance)
 	dense.SymMulVec(l.slopes.Mean, l.given, p, l.coefficients.mean)

@@ -69,7 +69,7 @@ func (l *linked) pullScatter(gMean, e []float64) {
 		}
 	}
 	for j, v := range l.work {
-		gMean[j] -= 0.5 * l.mean * v
+		gMean[j] -= 0.5 * l.sumsOfY.mean * v
 	}
 }
 

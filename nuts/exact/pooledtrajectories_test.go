@@ -40,6 +40,23 @@ func TestPooledTrajectoriesAreShort(t *testing.T) {
 	}
 }
 
+// TestPooledFamilyTrajectoriesAreShort: were sums of y coordinates of the index alone, transitions would take 1023.
+func TestPooledFamilyTrajectoriesAreShort(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		c := linkedCustodians(model.Binomial, 2, shared, false)
+		c.partial = true
+		for j := range c.rows {
+			c.rows[j] *= 4
+			c.scales[j] *= 0.01
+		}
+		problem, _ := c.draw(linkPrior(c.shape), rand.New(rand.NewPCG(68, 0)))
+		d := sampleJoint(t, problem, mcmc.Plan{Chains: 1, Warmup: 200, Draws: 50})
+		if steps := infoSum(d, "n_leapfrog__") / 50; steps > 63 {
+			t.Errorf("covariates shared: %t: %.0f leapfrogs a draw", shared, steps)
+		}
+	}
+}
+
 // TestJointGradientIsOfThePoint: asked for twice at one point, slopes are the same, those of the noise alone, as standardise
 // asks for them, too.
 func TestJointGradientIsOfThePoint(t *testing.T) {

@@ -67,7 +67,8 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke 
 			s.told, s.late = newToldOfTheta(s.line, s.pooled.Guess), true
 		}
 	} else {
-		end, s.family = s.p, newSumsOfY(familyOf(t.Family, s.Upper), s.p)
+		end = s.p
+		s.family, _ = newSumsOfY(s.Observation, familyOf(t.Family, s.Upper))
 		s.family.least = least
 		s.rows.c++
 		s.rows.scatter(s.p, m)
@@ -126,13 +127,14 @@ func (s *spoke) set(x []float64) bool {
 	} else {
 		s.drawnCovariates()
 	}
-	if s.family != nil && s.ok {
-		s.aim()
-		s.logp, s.ok = s.family.take(s.logp, s.statistics, x[s.ofY():])
-	}
 	s.noisy.take(s.statistics)
-	if s.line != nil && s.ok {
+	switch {
+	case !s.ok:
+	case s.line != nil:
 		s.takeLine(x)
+	default:
+		s.aim()
+		s.logp, s.ok = s.family.take(s.logp, s.noisy.statistics, x[s.ofY():])
 	}
 	s.noisy.spread()
 	s.noisy.vector(s.noisy.s)

@@ -36,11 +36,10 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 			return 0, false
 		}
 		logp, byN = logp+v, byN+d
-	}
-	s.view.add(s.noisy)
-	if s.family != nil {
+	} else {
 		byN += s.pullFamily(grad[s.ofY():], x[s.ofY():])
 	}
+	s.view.add(s.noisy)
 	if s.x != nil {
 		s.x.begin()
 		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.statistics, s.gMean, s.gD, s.e)
@@ -69,7 +68,7 @@ func (s *spoke) pullLine(grad, x []float64) (logp, byN float64, ok bool) {
 // it returns that in n.
 func (s *spoke) pullFamily(grad, x []float64) (byN float64) {
 	clear(s.gF)
-	byEta, byN := s.family.pull(grad, x, s.statistics, s.gMean, s.gD, s.gF)
+	byEta, byN := s.family.pull(grad, x, s.noisy.statistics, s.noisy.gMean, s.noisy.gD, s.gF)
 	s.pullTheta(byEta, s.gF)
 	return byN
 }

@@ -1,6 +1,11 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
 
 // sumsOfY are ȳ and h of index, given θ, x̄ and D_x, in coordinates that are about standard normal given
 // these, whether z tells the sums or noise hides them: of n rows, r the sd of the noise of means of products
@@ -15,18 +20,43 @@ type sumsOfY struct {
 	byY  float64
 	m    int
 	told []float64 // Σxy/n of z, for y and x in [−1, 1]
+	mean float64   // Σy/n of z, for y in [−1, 1]
 	rate float64   // precision of logit ȳ by z, and ȳ itself
 	odds float64
 
-	row      *rowLaw // of h
-	within   float64 // precision of logit ȳ
-	q, logit float64 // q; logit M_0
+	row      *rowLaw   // of h
+	within   float64   // precision of logit ȳ
+	q, logit float64   // q; logit M_0
+	byR      []float64 // slope in √rows (logit ȳ − logit M_0), see part.standard
 }
 
-// newSumsOfY are those of which z tells nothing.
-func newSumsOfY(of family, p int) *sumsOfY {
+// toldSums are what z tells of sums of y in [0, 1]: Σxy, ȳ, and the sds of the noise of means of y and of products.
+type toldSums struct {
+	z           []float64
+	y, noise, r float64
+}
+
+// leastShare keeps what z tells of ȳ off 0 and 1, in sds of its noise.
+const leastShare = 1.0
+
+func newSumsOfY(obs *model.Observation, of family) (*sumsOfY, toldSums) {
+	m, p, n := obs.Shape.M(), obs.Shape.P, rowsTold(obs)
 	index := newIndex(of, 0, p, 1)
-	return &sumsOfY{index: index, ofLevel: &index.at[0], m: p + 1, told: make([]float64, p), row: newRowLaw(p)}
+	l := &sumsOfY{index: index, ofLevel: &index.at[0], m: m, told: make([]float64, p), row: newRowLaw(p), byR: make([]float64, 1)}
+	t := toldSums{z: obs.Z, r: 0.5 * resolution(obs, n), noise: 0.5 * math.Sqrt(obs.Variance(p)) / n}
+	if told := obs.Told; told != nil && told.Response != nil { // a sum of xy is one within a level less that within the other
+		t.z, t.r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n
+	}
+	l.row.per = 1 / (t.r * t.r)
+	for j := range p {
+		l.told[j] = t.z[release.Index(m, j, p)] / n
+	}
+	l.mean = max(-1, min(1, obs.Z[p]/n))
+	least := min(0.5, leastShare*max(t.noise, 1/n))
+	t.y = max(least, min(1-least, 0.5*(1+l.mean)))
+	l.odds, l.rate = math.Log(t.y/(1-t.y)), t.y*(1-t.y)/t.noise
+	l.rate *= l.rate
+	return l, t
 }
 
 // take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
@@ -60,17 +90,35 @@ func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	}
 	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
 	l.y = 1 / (1 + math.Exp(-at))
+	if logJ, ok = l.prepareRow(t); !ok {
+		return 0, false
+	}
+	l.row.set(l.h, x[1:])
+	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
+}
+
+// prepareRow takes what h hangs on, ȳ among it.
+func (l *sumsOfY) prepareRow(t *statistics) (logJ float64, ok bool) {
 	l.row.own = l.n / l.q
 	for j, told := range l.told {
 		l.row.middle[j] = l.M[1] * l.e[j]
 		l.row.products[j] = 0.5*(told+t.mean[j]) - t.mean[j]*l.y
 	}
-	logJ, ok = l.row.prepare(t.d, l.m)
+	return l.row.prepare(t.d, l.m)
+}
+
+// expected writes coordinates of the sums that the index expects, which rows can have.
+func (l *sumsOfY) expected(x []float64, t *statistics) bool {
+	rows, ok := l.prepare()
 	if !ok {
-		return 0, false
+		return false
 	}
-	l.row.set(l.h, x[1:])
-	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
+	l.y = l.M[0]
+	x[0] = l.rate * (l.logit - l.odds) / math.Sqrt(rows+l.rate)
+	if _, ok = l.prepareRow(t); ok {
+		l.row.law.Coordinates(x[1:1+l.p], l.row.middle)
+	}
+	return ok
 }
 
 // prepare takes what the coordinates need of moments, and returns what rows tell of logit ȳ.
@@ -115,8 +163,9 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 	l.byK -= row.byOwn * row.own / l.q
 	l.byM[1] += dot(l.e, row.byMiddle)
 
-	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
 	rows := l.within - l.rate
+	rest := math.Sqrt(rows) * l.byR[0]
+	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y+rest, math.Sqrt(l.within)
 	grad[0] = byLogit / root
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
@@ -124,6 +173,6 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 	byN = row.byOwn/l.q + byRows*l.tellsLogit()
 	told := byRows * l.n * l.tellsLogit()
 	l.bySquares[0] -= told / variance
-	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))
+	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + (byLogit*rows/l.within-rest)/(m0*(1-m0))
 	return byN
 }
