@@ -89,7 +89,8 @@ func ShapeOf(r *release.Release) Shape {
 //   - what moves a slope, an entry of the response's row, is by rms .31, .25, .2, .16 and .14 of tr L/m
 //     where K = tr L/R², about as many rows as are clipped, is 5, 20, 50, 150 and 1000: few do not even
 //     out. As it is alike in each release of the same rows, twice that is allowed for, over m,
-//     2√(slopesMany² + slopesFew/(K + 8));
+//     2√(slopesMany² + slopesFew/(K + 8)). B parts of one dealing have it alike, too, of BK rows, and it does not
+//     average out as noise does: √B times;
 //   - of the response's square, that of what the covariates leave of it, it takes .2/m to 3/m of
 //     tr L, most where few rows are far out: responseShare/m ± responseSpread;
 //   - of each covariate's square about half of 1/m: covariateShare/m ± covariateSpread/m. As much
@@ -148,8 +149,8 @@ func (o *Observation) inFrame(r *release.Release, response bool) {
 
 // moved is what clipping may move products with the response by, over the noise on them.
 func moved(r *release.Release) float64 {
-	f := r.Frame
-	share := 2 * math.Sqrt(slopesMany*slopesMany+slopesFew/(f.Lost/(f.Radius*f.Radius)+8))
+	f, parts := r.Frame, float64(max(1, r.Part.Parts()))
+	share := 2 * math.Sqrt(parts*(slopesMany*slopesMany+slopesFew/(parts*f.Lost/(f.Radius*f.Radius)+8)))
 	return share / float64(len(f.Centre)) * f.Lost / r.Noise.SD()
 }
 
