@@ -51,7 +51,7 @@ func TestFactorIsWhole(t *testing.T) {
 	numbers.Schema = *dpreg.UnitDesign(3)
 	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&numbers.Schema, &numbers))(t)
 	mean, centre, sds, sigma := priorOf(t, &numbers)
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2, ESS: float64(testsize.Of(300, 1000))}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2, ESS: float64(testsize.Of(400, 1000))}}, nil))(t)
 	whole := marginal(rows, 7, mean, centre, sds, sigma)
 	for _, m := range c.Models {
 		set, ok := map[string]uint{"y ~ f + x": 7, "y ~ f": 3, "y ~ x": 4, "y ~ 1": 0}[m.Formula]

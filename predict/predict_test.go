@@ -45,7 +45,7 @@ func ExamplePredictor_Predict() {
 	// Output:
 	// 27 thousand dollars, sd 51, interval -57 to 112, outside false
 	// 48 thousand dollars, sd 51, interval -36 to 133, outside false
-	// 79 thousand dollars, sd 54, interval -11 to 166, outside true
+	// 79 thousand dollars, sd 54, interval -11 to 167, outside true
 }
 
 // twoSlopes is a design with an intercept far from the data, and draws of it in

@@ -22,7 +22,7 @@ func TestLayouts(t *testing.T) {
 	rowsOfAll(t)
 	twoReleases(t)
 	write(t, "new.csv", someRows)
-	const short = " --chains 2 --warmup 100 --draws 10"
+	const short = " --chains 2 --warmup 100 --draws 30"
 	var got strings.Builder
 	first := make(map[string]string)
 	add := func(name, text string) {

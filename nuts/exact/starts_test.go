@@ -138,12 +138,12 @@ func TestNoChainFreezes(t *testing.T) {
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: testsize.Of(4, 40), Warmup: 400, Draws: 100, Seed: 3}
+			plan := mcmc.Plan{Chains: testsize.Of(4, 40), Warmup: 400, Draws: 200, Seed: 3}
 			d := must.Get(Method{}.Sample(context.Background(), p, plan))(t)
 			if name, r := worstRHat(d); !(r < 1.1) {
 				t.Errorf("%s has R-hat %.3f over %d chains", name, r, plan.Chains)
 			}
-			if steps := infoSum(d, "n_leapfrog__") / float64(100*plan.Chains); steps > 31 {
+			if steps := infoSum(d, "n_leapfrog__") / float64(200*plan.Chains); steps > 31 {
 				t.Errorf("%.0f leapfrogs a draw", steps)
 			}
 		})
