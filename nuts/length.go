@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// Trajectories of a learnt length. The No-U-Turn sampler looks in each trajectory for where it
-// turns back, and takes a point that is half as far on average. Where coordinates are about isotropic that
-// time, τ, hardly changes from one trajectory to the next. With Options.LearnLength it is measured
-// after the first buffer of warm-up, and again after each new metric. From then on a trajectory has
+// Trajectories of a learnt length. The No-U-Turn sampler looks in each trajectory for where it turns
+// back, and takes a point that is half as far on average. Where coordinates are about isotropic that
+// time, τ, hardly changes from one trajectory to the next. With Options.LearnLength it is measured after
+// the first buffer of warm-up, and again after each new metric. From then on a trajectory has
 //
 //	L = max(1, ⌊t/ε + U⌋) steps,  t ~ uniform on 0.6 τ(1 ± jitter),  U ~ uniform(0, 1).
 //
-// In a normal target ½τ is a quarter of the period: the end does not depend on where it began. A little more
-// serves those better of which some direction is longer than others. L is half of what the doublings take, or less. (Wu, Stoehr & Robert 2018, arXiv:1810.04449, learn the law of L in
-// this way. Jitter is Neal's, 2011, arXiv:1206.1901, §3.2: no coordinate has just that period.)
+// In a normal target ½τ is a quarter of the period: the end does not depend on where it began. A little
+// more serves targets of which some direction is longer than others. L is half of what the doublings
+// take, or less. (Wu, Stoehr & Robert 2018, arXiv:1810.04449, learn the law of L in this way. Jitter is
+// Neal's, 2011, arXiv:1206.1901, §3.2: no coordinate has just that period.)
 //
 // The end is taken with probability min(1, exp(H₀ − H)), else the start. L steps and a change of the sign
 // of p are an involution that keeps volume, wherever all of them lead on and back (see refine; elsewhere
@@ -52,8 +53,8 @@ func (s *Sampler) measure(rng *rand.Rand) {
 // measurements are as many as tell τ.
 const measurements = 10
 
-// learn has τ measured until there are measurements of it, or it is the last time to ask; then τ is their median. Where
-// there are none, trajectories go on to be doubled.
+// learn has τ measured until there are so many measurements, or it is the last time to ask; then τ is
+// their median. Where there are none, trajectories go on to be doubled.
 func (s *Sampler) learn(last bool) {
 	n := len(s.turnTimes)
 	s.measures = s.tau == 0 && n < measurements && !last
