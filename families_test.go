@@ -241,7 +241,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 			custodians = append(custodians, dpreg.Custodian{Name: strconv.Itoa(j), Release: r})
 		}
 		at := 0
-		plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 300), Draws: testsize.Of(300, 500)}
+		plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 300), Draws: testsize.Of(300, 1000)}
 		whole := inferFamily(t, sumsOf01(all, len(rows), func(row []float64) { copy(row, rows[at]); at++ }), dpreg.Options{Family: of, Plan: plan})
 		want := whole.Summary(dpreg.Original, 0.95).Parameters
 		for _, covariates := range []string{dpreg.SharedCovariates, dpreg.SeparateCovariates}[:testsize.Of(1, 2)] {

@@ -63,7 +63,7 @@ func (e *example) widths(t *testing.T, epsilon float64, steps int) []float64 {
 	all := make([][]float64, len(e.design.Covariates))
 	for k := range uint64(5) {
 		r := must.Get(e.publish(t.Context(), release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, steps, rand.NewPCG(17, k)))(t)
-		fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 250, Seed: 1}}))(t)
+		fit := must.Get(dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 500, Seed: 1}}))(t)
 		for j := range all {
 			p := fit.Summary(dpreg.Original, 0.95).Parameters[1+j]
 			all[j] = append(all[j], p.Upper-p.Lower)

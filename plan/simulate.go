@@ -24,7 +24,7 @@ import (
 // and averages out with it.
 const (
 	simulatedWarmup = 400
-	simulatedDraws  = 800
+	simulatedDraws  = 1600
 	priorDraws      = 10_000
 	noiselessSweeps = 400  // see reference.WithoutNoise: the sd is known to 4 %
 	uneasyRHat      = 1.1  // of so short a chain
