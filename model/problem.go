@@ -279,7 +279,7 @@ func (t *Joint) perLevel() error {
 	case len(t.Sites) > 1:
 		return errors.New("products per level (--per-level) are inferred from in one release, and there are several: publish all with --by-level alone, or infer from one")
 	case t.Family != Normal:
-		return fmt.Errorf("family %s has no law of products per level (--per-level): publish with --by-level alone", t.Family)
+		return fmt.Errorf("family %s has no law of products per level (--per-level): a release has it that the custodian makes with --by-level alone, for another ε", t.Family)
 	}
 	return nil
 }

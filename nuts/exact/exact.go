@@ -53,7 +53,7 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 			return nil
 		}
 		if joint.Family != model.Normal && obs.Told != nil && obs.Count.Latent() {
-			return fmt.Errorf("family %s has no law of sums by levels (--by-level) where the number of rows is not public and a covariate is a number: publish with --neighbours replace-one, or without --by-level", joint.Family)
+			return fmt.Errorf("family %s has no law of sums by levels (--by-level) where the number of rows is not public and a covariate is a number: leave the numbers out by --formula; or a release has it that the custodian makes with --neighbours replace-one, or without --by-level, for another ε", joint.Family)
 		}
 		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
 			return fmt.Errorf("family %s of %d covariates needs at least %g rows, and the release has n = %g: take fewer by --formula", joint.Family, obs.Shape.P, more, obs.N)
