@@ -36,7 +36,7 @@ const mostStarts = 1000
 
 // newKernel starts a chain of a density on the way up from a start that rows can have, and draws the parameters.
 func newKernel(f single, rng *rand.Rand) (*nuts.Sampler, error) {
-	o := nuts.Options{TargetAccept: accept, StepError: stepError, LearnLength: true}
+	o := nuts.Options{StepError: stepError, LearnLength: true}
 	if f.Dim() <= fewCoordinates {
 		o.Dense = f.Dim()
 	}
@@ -71,10 +71,9 @@ func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.
 }
 
 // Coordinates are about standard normal given those before them, and many have a diagonal metric; of
-// fewCoordinates or less a warm-up tells a dense one, which takes half as many steps. The acceptance to
-// adapt to is accept. Where noise reaches to singular scatters walls are steep, and a step that serves
+// fewCoordinates or less a warm-up tells a dense one, which takes half as many steps. Where noise reaches to singular scatters walls are steep, and a step that serves
 // elsewhere may err by hundreds: one that errs by more than stepError is made of smaller ones.
-const accept, stepError, fewCoordinates = 0.65, 10, 30
+const stepError, fewCoordinates = 10, 30
 
 // Move draws the parameters, and flips. Where w was renewed, the density was last taken where the chain
 // stands; the parameters are of the statistics before the flip, which needs no density there then.
