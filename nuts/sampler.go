@@ -26,8 +26,9 @@ type Options struct {
 	// StepError is the error in energy from which on a step is made of smaller ones. 0 takes
 	// any, as Stan does.
 	StepError float64
-	// LearnLength gives trajectories after warm-up a length learnt in it, for coordinates that are
-	// about isotropic; see travel.
+	// LearnLength gives trajectories lengths about one that warm-up learns, in place of doubling them until
+	// they turn back: for coordinates that are about isotropic (after Wu, Stoehr & Robert 2018,
+	// arXiv:1810.04449). Without a warm-up they are doubled.
 	LearnLength bool
 }
 

@@ -2,7 +2,8 @@
 // (Hoffman & Gelman, JMLR 15, 2014), in the form that Stan runs now: a
 // multinomial choice along the trajectory, biased towards its new half, and the
 // generalised criterion of a U-turn (Betancourt, arXiv:1701.02434), checked
-// across neighbouring subtrees too. It knows nothing of regression or privacy.
+// across neighbouring subtrees too. Lengths of trajectories may be learnt instead
+// (Options.LearnLength). It knows nothing of regression or privacy.
 package nuts
 
 import (
