@@ -127,7 +127,7 @@ func (f *Fit) mapped(draws *posterior.Draws, u Units, whole bool) *posterior.Dra
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Linked: f.Family != model.Normal, Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Linked: f.Family != model.Normal, Counts: f.Family == model.Poisson, Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
 	if f.SameRows() {
 		l.Latent = l.Latent[:1]
 	}
@@ -151,7 +151,12 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	}
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
-	more, count := f.jointConverter(u, whole), f.hasCount()
+	more, last := f.jointConverter(u, whole), 0 // dispersion and n of one release
+	for _, kind := range []model.Kind{model.Dispersion, model.Rows} {
+		if f.at(model.Parameter{Kind: kind}) >= 0 {
+			last++
+		}
+	}
 	return func(dst, src []float64) {
 		more(dst, src)
 		copy(dst, src[:q])
@@ -167,9 +172,7 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			dst[0], dst[1] = sigma2, math.Sqrt(sigma2)
 			dst, src = dst[2:], src[1:]
 		}
-		if count {
-			dst[len(dst)-1] = src[len(src)-1]
-		}
+		copy(dst[len(dst)-last:], src[len(src)-last:])
 		if !covariates {
 			return
 		}

@@ -105,7 +105,7 @@ type Site struct {
 	own   schema.Frame // from common units, which take the place of scaled ones, to its own
 	theta int          // where its coefficients are
 	sigma int          // and its own σ_j; -1: it has none
-	all   int          // and σ²; -1: the response is of a family, and has none
+	all   int          // and σ², or its counts' dispersion; -1: the response is of a family without
 	mu    int          // and the shared μ_x and T
 	n     int          // and its latent number of rows; -1: it is public
 }
@@ -119,11 +119,19 @@ func NewSite(d *posterior.Draws, shape model.Shape, common, own schema.Frame, j 
 	}
 	s.theta = max(0, d.Index(fmt.Sprintf("theta_at[%d,%d]", j+1, shape.P+1-shape.Q())))
 	s.sigma = d.Index(fmt.Sprintf("sigma_at[%d]", j+1))
-	s.all, s.mu = d.Index("sigma2"), d.Index("mu_x[1]")
-	if s.n = d.Index("n"); s.n < 0 { // that of all rows
-		s.n = d.Index(fmt.Sprintf("n[%d]", j+1))
+	if s.all, s.mu = d.Index("sigma2"), d.Index("mu_x[1]"); s.all < 0 { // in the units of which a family has its response as it is
+		s.all = ofSeveral(d, "dispersion", j)
 	}
+	s.n = ofSeveral(d, "n", j)
 	return s
+}
+
+// ofSeveral is where the parameter of all rows is, or that of custodian j.
+func ofSeveral(d *posterior.Draws, name string, j int) int {
+	if at := d.Index(name); at >= 0 {
+		return at
+	}
+	return d.Index(fmt.Sprintf("%s[%d]", name, j+1))
 }
 
 // Regression are θ_j and σ_j² of a draw; 1 stands for the σ² that there is not.

@@ -24,7 +24,7 @@ const (
 	Normal   Family = ""
 	Binomial Family = "binomial" // P(y = 1) = 1/(1 + e^{−η})
 	Probit   Family = "probit"   // P(y = 1) = Φ(η)
-	Poisson  Family = "poisson"  // y = min(N, its upper bound), N ~ Poisson(e^η)
+	Poisson  Family = "poisson"  // y of the mean of min(N, its upper bound), N ~ Poisson(e^η), and its variance times a dispersion
 )
 
 // Families are those of which θ is on a link's scale.
@@ -49,6 +49,10 @@ var words = map[Family]struct {
 	Probit:   {"probit", "", "probability", 0.6},
 	Poisson:  {"log", "Rate", "rate", 0.6},
 }
+
+// LogDispersion and its SD are of the normal prior of log φ, the dispersion of counts: the variance of y given η is φ times that
+// of min(N, K) (quasi-Poisson: McCullagh & Nelder 1989, Generalized Linear Models, §6.2).
+const LogDispersion, LogDispersionSD = 0.5, 1.0
 
 // Link names the scale of η.
 func (f Family) Link() string { return words[f].link }

@@ -11,7 +11,7 @@ import (
 )
 
 // FamilyLaw is LevelLaw of rows whose response y is of a family given η = θᵀ(1, x), in scaled units; without a factor rows
-// are of one level. Products within a level have the mean, with u = (η − η_l)/s normal and w in [0, 1] the response,
+// are of one level. Products within a level have the mean, with u = (η − η_l)/s normal and w in [0, 1] the response, of counts of the dispersion φ,
 //
 //	E w = M_0,   E xw = m_lM_0 + (Tβ/s)M_1,   E w² = S_0,   M_j = E[g u^j],   S_0 = E[g₂],
 //
@@ -24,6 +24,7 @@ type FamilyLaw struct {
 	most    float64
 	index   Index
 	along   *Along
+	moments func(eta, exp float64) (g, slope, square, squareSlope float64)
 	root    []float64 // Cholesky factor of T within levels
 	row     []float64 // behind the dummies
 	mean    []float64 // of a row's products
@@ -42,7 +43,7 @@ const (
 func NewFamilyLaw(f Family, l *LevelLaw, most float64) *FamilyLaw {
 	q, x := len(l.Entries), l.d-1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &FamilyLaw{LevelLaw: l, family: f, most: most, along: NewAlong(f.Moments(most), most), rng: rand.New(rand.NewPCG(1, 0)),
+	return &FamilyLaw{LevelLaw: l, family: f, most: most, along: NewAlong(f.Moments(most), most), moments: f.Moments(most), rng: rand.New(rand.NewPCG(1, 0)),
 		root: vec(x * x), row: vec(l.d), mean: vec(q), cov: vec(q * q), e: vec(x), product: vec(q)}
 }
 
@@ -73,6 +74,7 @@ func (l *FamilyLaw) Factor() bool {
 // expectRow writes the mean of a row's products, y = 2w − 1.
 func (l *FamilyLaw) expectRow() {
 	clear(l.mean)
+	l.along.Dispersion = l.sigma2
 	for level, share := range l.share {
 		l.along.Set(l.index.Eta[level], l.index.S)
 		for e, entry := range l.Entries {
@@ -125,7 +127,7 @@ func (l *FamilyLaw) draw(rng *rand.Rand) {
 		l.row[j] = l.box[level][j] + dev
 		eta += b * dev
 	}
-	l.row[x] = 2*l.family.Draw(eta, l.most, rng)/l.most - 1
+	l.row[x] = 2*l.response(eta, rng) - 1
 	for e, entry := range l.Entries {
 		v := 0.0
 		if entry.has(level) {
@@ -136,6 +138,16 @@ func (l *FamilyLaw) draw(rng *rand.Rand) {
 		}
 		l.product[e] = v
 	}
+}
+
+// response draws w, of counts g + √φ(w − g), which has the mean and φ times the variance.
+func (l *FamilyLaw) response(eta float64, rng *rand.Rand) float64 {
+	w := l.family.Draw(eta, l.most, rng) / l.most
+	if l.family != Poisson {
+		return w
+	}
+	g, _, _, _ := l.moments(eta, math.Exp(eta))
+	return g + math.Sqrt(l.sigma2)*(w-g)
 }
 
 // Expect writes the mean of the sums of n rows.

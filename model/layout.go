@@ -85,7 +85,7 @@ func statistics(m int) int { return m + m*(m+1)/2 }
 // no model.
 type Params struct {
 	Theta  []float64 // Q
-	Sigma2 float64   // of the rows, σ²w
+	Sigma2 float64   // of the rows, σ²w; of counts their dispersion
 	LogW   float64   // log w, see Kurtosis; draws have σ² alone
 	MuX    []float64 // P
 	Tau    []float64 // P×P row-major, symmetric
@@ -131,6 +131,7 @@ const (
 	SpreadLogSigma // υ
 	ThetaAt        // θ_j
 	SigmaAt        // σ_j
+	Dispersion     // of counts, of one release
 	Rows           // a latent number of rows
 )
 
@@ -142,11 +143,12 @@ var forms = [...]struct{ base, indices, label string }{
 	Cell:  {"cell", "k", ""},
 	Omega: {"omega", "kl", "omega(%s, %s)"}, RootOmega: {"spread", "k", "spread(%s)"},
 	SpreadLogSigma: {"spread_log_sigma", "", "spread(log sigma)"},
-	ThetaAt:        {"theta_at", "jk", "%s"}, SigmaAt: {"sigma_at", "j", "sigma"}, Rows: {"n", "j", "n"},
+	ThetaAt:        {"theta_at", "jk", "%s"}, SigmaAt: {"sigma_at", "j", "sigma"},
+	Dispersion: {"dispersion", "j", "dispersion"}, Rows: {"n", "j", "n"},
 }
 
 // Parameter is what a column of draws is of, with the indices that its name has: K and L are
-// 0 for the intercept and j for covariate j, Custodian counts from 1, and is 0 for the number
+// 0 for the intercept and j for covariate j, Custodian counts from 1, and is 0 for the dispersion and the number
 // of rows of one release.
 type Parameter struct {
 	Kind            Kind
@@ -157,7 +159,7 @@ type Parameter struct {
 func (p *Parameter) indices() (of []*int) {
 	for _, i := range forms[p.Kind].indices {
 		switch {
-		case i == 'j' && !(p.Kind == Rows && p.Custodian == 0):
+		case i == 'j' && !(p.Kind >= Dispersion && p.Custodian == 0):
 			of = append(of, &p.Custodian)
 		case i == 'k':
 			of = append(of, &p.K)
@@ -236,19 +238,20 @@ func (p Parameter) Label(covariates, custodians []string) string {
 }
 
 // Several tells whether only draws of several releases have the parameter.
-func (p Parameter) Several() bool { return p.Kind >= Omega && (p.Kind != Rows || p.Custodian > 0) }
+func (p Parameter) Several() bool { return p.Kind >= Omega && (p.Kind < Dispersion || p.Custodian > 0) }
 
 // Layout says which columns draws have, and in which order.
 type Layout struct {
 	Shape      Shape
 	Covariates bool   // μ_x and T are among the parameters
 	Linked     bool   // σ is not: the response is of a Family
+	Counts     bool   // dispersions are: the response is of the family Poisson
 	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j, but υ and σ_j of a Family
 	Latent     []bool // of each release, whether its number of rows is
 }
 
 // Drawn are the columns of a method's draws: θ, σ², μ_x, the upper triangle of T, that of Ω,
-// υ, each θ_j and σ_j, each latent n.
+// υ, each θ_j and σ_j, each dispersion and latent n.
 func (l Layout) Drawn() []Parameter { return l.columns(false, false) }
 
 // Shown are those of results: σ behind σ², the roots of Ω's diagonal in place of it, or of
@@ -304,6 +307,9 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 		}
 	}
 	for j, latent := range l.Latent {
+		if l.Counts {
+			add(l.of(Dispersion, j))
+		}
 		if latent {
 			add(l.Rows(j))
 		}
@@ -320,11 +326,13 @@ func (l Layout) Own() int {
 }
 
 // Rows is the number of rows of release j, from 0.
-func (l Layout) Rows(j int) Parameter {
+func (l Layout) Rows(j int) Parameter { return l.of(Rows, j) }
+
+func (l Layout) of(kind Kind, j int) Parameter {
 	if len(l.Latent) == 1 {
-		return Parameter{Kind: Rows}
+		return Parameter{Kind: kind}
 	}
-	return Parameter{Kind: Rows, Custodian: j + 1}
+	return Parameter{Kind: kind, Custodian: j + 1}
 }
 
 // Names are those of parameters.
@@ -345,7 +353,7 @@ func (s Shape) Names() []string { return Names(Layout{Shape: s, Covariates: true
 
 // Layout is that of draws from the joint posterior.
 func (t *Joint) Layout() Layout {
-	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial, Linked: t.Family != Normal}
+	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial, Linked: t.Family != Normal, Counts: t.Family == Poisson}
 	for _, s := range t.Sites {
 		l.Latent = append(l.Latent, s.Count.Latent())
 	}

@@ -159,7 +159,7 @@ func (a *Assumption) draw(shape model.Shape, f schema.Frame, truth []float64, rn
 	x, p := a.covariates(shape, mean, sd), shape.P
 	along, sum := sd[p]*math.Sqrt(a.R2), 0.0 // the sd of βᵀx
 	if a.family != nil {
-		along = a.family.sd
+		along, x.Sigma2 = a.family.sd, 1
 	}
 	slopes := x.Theta[shape.Q()-p:]
 	for j := range slopes {

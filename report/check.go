@@ -206,14 +206,13 @@ func add(r *check.Release, d *schema.Design) bool {
 	return first.Name == check.RowsOfLevels && r.Blocks[1].Name == check.SumsOfYByLevel && first.Size > len(d.Covariates)+1
 }
 
-// bends says that a family's model has as many parameters as a release has sums, but of counts for that of
-// their squares, which their variance is told by.
+// bends says that a family's model has as many parameters as a release has sums.
 func bends(f model.Family) string {
 	switch f {
 	case model.Normal:
 		return "the normal model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that rows are normal."
 	case model.Poisson:
-		return "the Poisson model bends to nearly any sums but that of y², of which it sees whether counts spread more than Poisson's; a p that is not small does not show that covariates are normal, or the log of the rate linear."
+		return "the model of counts has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that covariates are normal, or the log of the rate linear."
 	}
 	return fmt.Sprintf("the %s model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that covariates are normal, or the %s of the probability linear.", kindOf(f), f.Link())
 }
@@ -227,9 +226,6 @@ func checkFound(c *check.Result, adds bool) string {
 		unlike = "Effects of categories may not add, as a formula with a*b for a + b lets them, or the prior contradicts the release."
 	} else if adds {
 		unlike = "The prior may contradict the release."
-	}
-	if c.Family == model.Poisson {
-		unlike = "Counts may spread more, or less, than Poisson's, " + unlike
 	}
 	if several(c) {
 		parts, all, part, unlike = nil, "releases", "release", unshared(c)

@@ -70,7 +70,7 @@ func grantedOfY(f *dpreg.Fit) []string {
 		}
 		return []string{y + " linear in x, with " + residuals}
 	case f.Family == model.Poisson:
-		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts whose variance is their mean"}
+		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts whose variance is in one proportion to their mean"}
 	}
 	return []string{fmt.Sprintf("the %s of the probability of %s linear in x", f.Family.Link(), y)}
 }
@@ -116,9 +116,6 @@ func tellable(f *dpreg.Fit) (all []string) {
 	}
 	if !f.Design.Intercept {
 		all = append(all, "an intercept that is not 0")
-	}
-	if f.Family == model.Poisson && !f.Custodians[0].Release.WithoutYY() {
-		all = append(all, "counts that spread otherwise")
 	}
 	if _, pooling := f.Sharing(); pooling == dpreg.CompletePooling {
 		all = append(all, "custodians that differ by much")

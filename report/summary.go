@@ -42,7 +42,7 @@ func summaryTable(s *posterior.Summary, all bool, o Options) table {
 		if isCustodians(p.Name) {
 			limit = leastLabelCustodians
 		}
-		if all || isMain(p.Name) || isCustodians(p.Name) && (far == nil || far[i] || !isOneCustodians(p.Name)) {
+		if all || isMain(p.Name) || p.Name == "dispersion" || isCustodians(p.Name) && (far == nil || far[i] || !isOneCustodians(p.Name)) {
 			t.Rows = append(t.Rows, row(p, o))
 		}
 	}

@@ -5,6 +5,7 @@
 //
 //	go run ./bench/families
 //	go run ./bench/families -family poisson
+//	go run ./bench/families -family poisson -dispersion 4
 //	go run ./bench/families -trials 500 -n 10000
 //	go run ./bench/families -looks
 //	go run ./bench/families -levels
@@ -38,6 +39,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
@@ -57,6 +59,7 @@ func main() {
 	n := flag.Int("n", 3000, "rows of each data set")
 	family := flag.String("family", "binomial", "of simulated rows: binomial, probit or poisson, of counts to 20")
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
+	dispersion := flag.Float64("dispersion", 1, "variance of counts over Poisson's: of more than 1 they are negative binomial")
 	looks := flag.Bool("looks", false, "sums by the levels of the response, of several looks")
 	levels := flag.Bool("levels", false, "sums by the levels of a factor, of rows that have one")
 	cells := flag.Bool("cells", false, "sums by the levels of all covariates, of tables of categories")
@@ -69,7 +72,7 @@ func main() {
 	case *cells:
 		all, err = categories(*looks)
 	default:
-		all, err = populations(model.Family(*family), *looks, *levels)
+		all, err = populations(response{model.Family(*family), *dispersion}, *looks, *levels)
 	}
 	if err == nil {
 		err = run(context.Background(), os.Stdout, all, *trials, *n, strings.Split(*epsilons, ","))
@@ -81,7 +84,7 @@ func main() {
 }
 
 // populations are those of the study.
-func populations(of model.Family, looks, levels bool) (all []population, err error) {
+func populations(of response, looks, levels bool) (all []population, err error) {
 	sds := []float64{0.5, 1, 2}
 	if levels {
 		for _, sd := range sds {
@@ -89,7 +92,7 @@ func populations(of model.Family, looks, levels bool) (all []population, err err
 		}
 		return all, nil
 	}
-	if of == model.Binomial {
+	if of.family == model.Binomial {
 		adult, err := adult()
 		if err != nil {
 			return nil, err
@@ -262,15 +265,29 @@ var laws = []law{
 // mostCounted is the bound of counts.
 const mostCounted = 20
 
+// response draws one of a family.
+type response struct {
+	family     model.Family
+	dispersion float64
+}
+
+// draw draws counts of more than Poisson's variance by rates of a gamma law.
+func (r response) draw(eta, most float64, rng *rand.Rand) float64 {
+	if more := r.dispersion - 1; more > 0 {
+		eta = math.Log(distuv.Gamma{Alpha: math.Exp(eta) / more, Beta: 1 / more, Src: rng}.Rand())
+	}
+	return r.family.Draw(eta, most, rng)
+}
+
 // at is the population of independent covariates of the law, and of η = −½ + βᵀx.
-func (l law) at(of model.Family, slopes ...float64) population {
-	p := population{family: of, name: l.name, slopes: slopes, sds: slices.Repeat([]float64{1}, len(slopes)), judged: len(slopes)}
+func (l law) at(of response, slopes ...float64) population {
+	p := population{family: of.family, name: l.name, slopes: slopes, sds: slices.Repeat([]float64{1}, len(slopes)), judged: len(slopes)}
 	for _, b := range slopes {
 		p.sd = math.Hypot(p.sd, b)
 		p.lower, p.upper = append(p.lower, l.lower), append(p.upper, l.upper)
 	}
 	most := 1.0
-	if of == model.Poisson {
+	if of.family == model.Poisson {
 		most = mostCounted
 	}
 	p.lower, p.upper = append(p.lower, 0), append(p.upper, most)
@@ -280,14 +297,14 @@ func (l law) at(of model.Family, slopes ...float64) population {
 			row[j] = max(l.lower, min(l.upper, l.draw(rng)))
 			eta += b * row[j]
 		}
-		row[len(slopes)] = of.Draw(eta, most, rng)
+		row[len(slopes)] = of.draw(eta, most, rng)
 	}
 	return p
 }
 
 // byLevels is a population of a factor of three levels and of a covariate that is normal within each, of sd 1 about 0, ½
 // and −½. Effects of levels are as large as that of an sd, in opposite directions.
-func byLevels(of model.Family, sd float64) population {
+func byLevels(of response, sd float64) population {
 	shares, means, effects := []float64{0.6, 0.3, 0.1}, []float64{0, 0.5, -0.5}, []float64{0, 1, -1}
 	mean, square := 0.0, 1.0
 	for l, share := range shares {
@@ -310,7 +327,7 @@ func byLevels(of model.Family, sd float64) population {
 			row[l-1] = 1
 		}
 		row[2] = max(-4, min(4, means[l]+rng.NormFloat64()))
-		row[3] = of.Draw(-0.5+b*(effects[l]+row[2]), p.upper[3], rng)
+		row[3] = of.draw(-0.5+b*(effects[l]+row[2]), p.upper[3], rng)
 	}
 	return p
 }

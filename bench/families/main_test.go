@@ -22,7 +22,7 @@ func TestMaximumLikelihood(t *testing.T) {
 
 // TestCoverage has one data set without much noise, whose intervals hold at least one slope.
 func TestCoverage(t *testing.T) {
-	share, _, err := laws[0].at(model.Binomial, 1, -0.5).coverage(t.Context(), 1, 1000, 10)
+	share, _, err := laws[0].at(response{model.Binomial, 1}, 1, -0.5).coverage(t.Context(), 1, 1000, 10)
 	if err != nil || share == 0 {
 		t.Error(share, err)
 	}

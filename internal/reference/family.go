@@ -78,6 +78,7 @@ func (g *FamilyWithoutNoise) information(dst []float64, x *model.Params, n float
 	g.levels.Set(x)
 	g.levels.Index(&g.index)
 	s, a := g.index.S, g.along
+	a.Dispersion = x.Sigma2
 	levels := len(g.index.Eta)
 	size := levels + 1
 	slopes, cov, on := make([]float64, size*q), make([]float64, size*size), make([]float64, size) // J, C, of Σv²

@@ -56,7 +56,11 @@ func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Join
 	response := func(eta float64) float64 { return eta + math.Sqrt(own.Sigma2)*rng.NormFloat64() }
 	units := cells.site(nil).Units
 	if c.name != model.Normal {
-		response, units = func(eta float64) float64 { return 2*c.of.draw(eta, rng) - 1 }, cells.unitsOfX()
+		if c.of.disperse(own, rng); q == 0 {
+			own.Sigma2 = math.Sqrt(1 + own.Sigma2*own.Sigma2)
+		}
+		of := c.of.dispersed(own)
+		response, units = func(eta float64) float64 { return 2*of.draw(eta, rng) - 1 }, cells.unitsOfX()
 	}
 	obs := cells.drawSums(one, units, response, rng)
 	obs.Shape, obs.Told.Dummies = c.shape, k
@@ -103,7 +107,7 @@ func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Join
 	if c.name == model.Normal {
 		own.Write(truth)
 	} else {
-		own.WriteLinked(truth)
+		c.of.write(truth, own)
 	}
 	if cells.most > 0 {
 		truth[len(truth)-1] = float64(cells.n)

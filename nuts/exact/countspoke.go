@@ -15,7 +15,8 @@ import (
 //
 //	log p(z | θ, n_1 … n_L) = Σ_l log Σ_k p(z_l | S_l) P(k_l = k | n_l, η_l) + log p(noisy count_l | n_l).
 //
-// Counts move given θ. Σy² is left out: of a response that is 0 or 1 it is n, and of others it tells of their spread.
+// Counts n_l move given θ. Of a response that is 0 or 1 Σy² is n; of others it tells their dispersion, S being what is
+// expected given θ, not the latent sums.
 type countSpoke struct {
 	custodian
 	*levelSums
@@ -23,6 +24,8 @@ type countSpoke struct {
 	eta   []float64 // η_l
 	byEta []float64 // slope in it
 	laws  []binomialSum
+	logp  float64 // of the dispersion
+	sum   float64 // S
 }
 
 // counted tells whether a release has the law of countSpoke: noise of each sum by itself.
@@ -30,12 +33,13 @@ func counted(o *model.Observation, name model.Family) bool {
 	return name != model.Normal && byFactor(o) && o.Frame == nil && o.Shape.P == o.Told.Dummies
 }
 
-func newCountSpoke(t *model.Joint, j int, hub *model.Hub) *countSpoke {
+func newCountSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *countSpoke {
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
 		of: familyOf(t.Family, c.Upper), eta: make([]float64, levels), byEta: make([]float64, levels), laws: make([]binomialSum, levels)}
 	s.drawn = t.Shared
+	s.excess = newDispersion(raw, s.of, true)
 	for l := range s.laws {
 		at := len(c.Told.Counts) + l
 		s.laws[l] = newBinomialSum(c.Told.Z[at], math.Sqrt(c.Told.Variance(at)), s.of.most, func(sum float64) float64 {
@@ -46,33 +50,68 @@ func newCountSpoke(t *model.Joint, j int, hub *model.Hub) *countSpoke {
 	return s
 }
 
-func (s *countSpoke) dim() int { return s.lead() }
+func (s *countSpoke) dim() int { return s.lead() + s.excess.dim() }
 
 func (s *countSpoke) set(x []float64) bool {
 	s.takeOwn(x)
+	s.logp = s.excess.take(x[s.lead():])
 	s.takeEta(s.eta)
 	return true
 }
 
 func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 	s.set(x)
+	bySpread := 0.0
 	for l, eta := range s.eta {
-		v, slope, ok := s.laws[l].value(s.counts[l], s.rate(eta))
+		v, slope, by, ok := s.laws[l].value(s.counts[l], s.rate(eta))
 		if !ok {
 			return 0, false
 		}
 		s.byEta[l] = slope
+		bySpread += by
 		logp += v
+	}
+	if s.excess != nil {
+		logp += s.addSquares()
+		s.excess.byLog += bySpread
 	}
 	v, ok := s.through(grad, x)
 	return logp + v, ok
 }
 
-// through has no density of its own: all of it is noise's.
+// square is what a row of level l adds to S: of the mean m/K and the variance v/K² in [0, 1], 1 − 4m/K + 4(v + m²)/K².
+func (s *countSpoke) square(l int) float64 {
+	r, k := s.rate(s.eta[l]), s.of.most
+	return 1 + 4*(r.variance+r.mean*(r.mean-k))/(k*k)
+}
+
+// squares is S.
+func (s *countSpoke) squares() (sum float64) {
+	for l, n := range s.counts {
+		sum += n * s.square(l)
+	}
+	return sum
+}
+
+// addSquares returns what z tells of Σu², and adds its slopes.
+func (s *countSpoke) addSquares() (logp float64) {
+	logp, bySum := s.excess.at(s.squares())
+	by := 4 * bySum / (s.of.most * s.of.most)
+	s.excess.byLog = 0
+	for l, n := range s.counts {
+		r := s.rate(s.eta[l])
+		s.byEta[l] += by * n * (r.spread + (2*r.mean-s.of.most)*r.slope)
+		s.excess.byLog += by * n * r.variance
+	}
+	return logp
+}
+
+// through has no density of its own but the dispersion's: all else is noise's.
 func (s *countSpoke) through(grad, x []float64) (logp float64, ok bool) {
 	clear(s.gTheta)
 	s.giveEta(s.byEta)
-	return s.give(grad, x, 0)
+	s.excess.give(grad[s.lead():])
+	return s.give(grad, x, s.logp)
 }
 
 // leastSpread bounds v/m below.
@@ -83,7 +122,8 @@ func (s *countSpoke) rate(eta float64) rate {
 	g, slope, square, spread := s.of.mean(eta, math.Exp(eta))
 	if most := s.of.most; most > 1 {
 		least := leastSpread * most * g // where all counts are clamped but for what rounding hides
-		return rate{most * g, max(least, most*most*(square-g*g)), most * slope, most * most * (spread - 2*g*slope)}
+		v := most * most * s.excess.phi
+		return rate{most * g, max(least, v*(square-g*g)), most * slope, v * (spread - 2*g*slope)}
 	}
 	no, _, _, _ := s.of.mean(-eta, math.Exp(-eta)) // 1 − g(η)
 	return rate{mean: g, variance: g * no, slope: slope}
@@ -99,14 +139,21 @@ func (s *countSpoke) variance(l int) float64 {
 	return (4*n*r.variance/(k*k) + s.laws[l].sd*s.laws[l].sd) / math.Pow(2*n*r.slope/k, 2)
 }
 
-// prior writes nothing: coordinates are those of model.Pooled, which its η has.
-func (s *countSpoke) prior([]float64, int) {}
+// prior is 1 of the dispersion's coordinate; those of model.Pooled its η has.
+func (s *countSpoke) prior(r []float64, size int) {
+	for i := s.lead(); i < size; i++ {
+		r[i*size+i] = 1
+	}
+}
 
 // place takes counts that z may tell of.
 func (s *countSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
 	s.take(s.startCounts(rng))
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
+	}
+	for i := s.lead(); i < len(x); i++ {
+		x[i] = rng.NormFloat64()
 	}
 	s.set(x)
 	for l, count := range s.counts {
@@ -131,6 +178,7 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 	for l := range logp {
 		logp[l], _ = s.ofLevel(l, s.counts[l])
 	}
+	s.sum = s.squares()
 	for range countTries * s.levels {
 		by := s.propose(rng)
 		if s.allows(by, s.counts, s.n, 0) && s.try(by, logp, rng) {
@@ -146,7 +194,7 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 // try takes a shift by Metropolis' test, with the levels' log densities.
 func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 	n := s.n + by.outside(s.levels)
-	change, tried := s.ofRows(n)-s.ofRows(s.n), [2]float64{}
+	change, tried, sum := s.ofRows(n)-s.ofRows(s.n), [2]float64{}, s.sum
 	for i, l := range [2]int{by.from, by.to} {
 		if l == s.levels {
 			continue
@@ -156,6 +204,12 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 			return false
 		}
 		tried[i], change = v, change+v-logp[l]
+		sum += by.more(l) * s.square(l)
+	}
+	if s.excess != nil {
+		before, _ := s.excess.at(s.sum)
+		after, _ := s.excess.at(sum)
+		change += after - before
 	}
 	if !(rng.Float64() < math.Exp(change)) {
 		return false
@@ -166,13 +220,14 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 		}
 	}
 	by.apply(s.counts)
+	s.sum = sum
 	s.n = floats.Sum(s.counts)
 	return true
 }
 
 // ofLevel is what z tells of a level, its count being so much.
 func (s *countSpoke) ofLevel(l int, count float64) (logp float64, ok bool) {
-	logp, _, ok = s.laws[l].value(count, s.rate(s.eta[l]))
+	logp, _, _, ok = s.laws[l].value(count, s.rate(s.eta[l]))
 	if at := l - s.levels + len(s.obs.Told.Counts); at >= 0 {
 		s.told[at] = count
 		logp += s.noise.Part(s.byTold, s.told, at)

@@ -36,7 +36,7 @@ func TestBinomialSum(t *testing.T) {
 				}
 				s := &countSpoke{of: familyOf(name, 1)}
 				sum := newBinomialSum(c.z, c.scale, 1, noise)
-				got, slope, ok := sum.value(c.n, s.rate(c.eta))
+				got, slope, _, ok := sum.value(c.n, s.rate(c.eta))
 				law, terms := distuv.Binomial{N: c.n, P: name.Mean(c.eta)}, []float64(nil)
 				typical := math.Round(law.Mean())
 				least := noise(2*typical-c.n) + law.LogProb(typical) - 60 // terms that noise has below are a 1e-20th of one
@@ -53,7 +53,7 @@ func TestBinomialSum(t *testing.T) {
 					t.Errorf("%s %s %+v: %v, one by one %v", name, kind, c, got, want)
 				}
 				want := fd.Derivative(func(eta float64) float64 {
-					v, _, _ := sum.value(c.n, s.rate(eta))
+					v, _, _, _ := sum.value(c.n, s.rate(eta))
 					return v
 				}, c.eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 				if math.Abs(slope-want) > max(1e-5, 20*within)*(1+math.Abs(want)) {
@@ -69,7 +69,7 @@ func TestBinomialSum(t *testing.T) {
 // binomial's shape is off by.
 func TestBinomialSumOfCounts(t *testing.T) {
 	const most = 20
-	s := &countSpoke{of: familyOf(model.Poisson, most)}
+	s := &countSpoke{of: familyOf(model.Poisson, most), levelSums: &levelSums{excess: &dispersion{phi: 1}}}
 	for _, n := range []int{1, 4, 30} {
 		for _, mean := range []float64{0.05, 1, 6, 14, 20, 30, 45} {
 			law, eta := convolved(n, mean, most), math.Log(mean)
@@ -79,7 +79,7 @@ func TestBinomialSumOfCounts(t *testing.T) {
 					z := 2*float64(n)*r.mean/most - float64(n) + off*(scale*float64(n)+2*math.Sqrt(float64(n)*r.variance)/most)
 					for kind, noise := range noiseLaws(z, scale*float64(n)) {
 						sum := newBinomialSum(z, scale*float64(n), most, noise)
-						got, slope, ok := sum.value(float64(n), r)
+						got, slope, _, ok := sum.value(float64(n), r)
 						terms := []float64(nil)
 						for k, p := range law {
 							terms = append(terms, math.Log(p)+noise(2*float64(k)/most-float64(n)))
@@ -98,13 +98,61 @@ func TestBinomialSumOfCounts(t *testing.T) {
 							t.Errorf("%s n = %d of mean %v, noise %v, %v off: %v, by convolution %v", kind, n, mean, scale, off, got, want)
 						}
 						by := fd.Derivative(func(eta float64) float64 {
-							v, _, _ := sum.value(float64(n), s.rate(eta))
+							v, _, _, _ := sum.value(float64(n), s.rate(eta))
 							return v
 						}, eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 						if math.Abs(slope-by) > 1e-3*(1+math.Abs(by)) {
 							t.Errorf("%s n = %d of mean %v, noise %v, %v off: slope %v, differences %v", kind, n, mean, scale, off, slope, by)
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestDispersedSum compares the law of a noisy sum of counts of φ times Poisson's variance with that of the negative binomial
+// of the same mean and variance, count by count, or below it the binomial of whole N, and its slopes with differences.
+func TestDispersedSum(t *testing.T) {
+	const most = 1000
+	for _, c := range []struct{ n, mean, phi float64 }{{3, 0.4, 4}, {30, 2, 1.7}, {30, 2, 0.5}, {400, 5, 12}, {20_000, 0.5, 3}, {30, 2, 1}, {400, 20, 0.2}} {
+		s, eta, total := &countSpoke{of: familyOf(model.Poisson, most), levelSums: &levelSums{excess: &dispersion{phi: c.phi}}}, math.Log(c.mean), c.n*c.mean
+		mass := func(k float64) float64 {
+			r := total / (c.phi - 1)
+			switch {
+			case c.phi > 1:
+				return logGamma(k+r) - logGamma(r) - logGamma(k+1) + k*math.Log(1-1/c.phi) - r*math.Log(c.phi)
+			case c.phi < 1:
+				return distuv.Binomial{N: math.Round(-r), P: 1 - c.phi}.LogProb(k)
+			}
+			return distuv.Poisson{Lambda: total}.LogProb(k)
+		}
+		for _, scale := range []float64{0.02, 1, 5} { // in sds of the sum
+			sd := scale * 2 / most * math.Sqrt(total*c.phi)
+			z := 2*total/most - c.n + sd
+			for kind, noise := range noiseLaws(z, sd) {
+				law, terms := newBinomialSum(z, sd, most, noise), []float64(nil)
+				got, slope, bySpread, ok := law.value(c.n, s.rate(eta))
+				for k := range int(4*total + 100*c.phi) {
+					terms = append(terms, mass(float64(k))+noise(2*float64(k)/most-c.n))
+				}
+				if want := floats.LogSumExp(terms); !ok || !(math.Abs(got-want) < 1e-4) {
+					t.Errorf("%s %+v, noise %v: %v, count by count %v", kind, c, scale, got, want)
+				}
+				by := fd.Derivative(func(eta float64) float64 {
+					v, _, _, _ := law.value(c.n, s.rate(eta))
+					return v
+				}, eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
+				also := fd.Derivative(func(log float64) float64 {
+					v, _, _, _ := law.value(c.n, (&countSpoke{of: s.of, levelSums: &levelSums{excess: &dispersion{phi: math.Exp(log)}}}).rate(eta))
+					return v
+				}, math.Log(c.phi), &fd.Settings{Formula: fd.Central, Step: 1e-4})
+				within := 2e-3
+				if c.phi == 1 { // slopes are of normal laws
+					within = 0.05
+				}
+				if math.Abs(slope-by) > within*(1+math.Abs(by)) || math.Abs(bySpread-also) > within*(1+math.Abs(also)) {
+					t.Errorf("%s %+v, noise %v: slopes %v and %v, differences %v and %v", kind, c, scale, slope, bySpread, by, also)
 				}
 			}
 		}
@@ -130,7 +178,7 @@ func convolved(n int, mean float64, most int) []float64 {
 // whole, a level of one being empty.
 func TestCountsGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(66, 1))
-	for _, name := range []model.Family{model.Binomial, model.Probit} {
+	for _, name := range []model.Family{model.Binomial, model.Probit, model.Poisson} {
 		for _, partial := range []bool{false, true} {
 			c := leveledFamilies(name, 3, 0, 3, linkPrior(model.Shape{P: 2, Intercept: true}))
 			_, problem := c.draw(rng)

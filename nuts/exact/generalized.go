@@ -17,7 +17,7 @@ import (
 //
 // i = 0 … p−1, see rowsOfX, index and linked. T alone is integrated out.
 // Σy² is no statistic: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
-// of counts leastSquare has what z tells. Statistics have n for it,
+// of counts dispersion has what z tells. Statistics have n for it,
 // and so has what is observed, but where y is 0 or 1 and n is latent: there z tells n once more.
 //
 // What depends on n alone is
@@ -70,13 +70,13 @@ func knowing(site *model.Site) *model.Site {
 }
 
 func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
-	least := newLeastSquare(site, of)
+	dispersion := newDispersion(site, of, false)
 	site = knowing(site)
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
 		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: make([]float64, len(obs.Z))}
-	f.linked.least = least
+	f.linked.dispersion = dispersion
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
 	if told := obs.Told; told != nil && told.Response != nil {
@@ -209,9 +209,10 @@ func (f *generalized) Reach(x []float64) {
 	}
 }
 
-// Write writes the parameters of the last draw, and n where it is latent.
+// Write writes the parameters of the last draw, of counts their dispersion, and n where it is latent.
 func (f *generalized) Write(dst, x []float64) {
 	at := f.params.WriteLinked(dst)
+	at += f.linked.dispersion.write(dst[at:])
 	if f.obs.Count.Latent() {
 		dst[at] = f.rows.of(x)
 	}

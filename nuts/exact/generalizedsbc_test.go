@@ -49,6 +49,34 @@ var testFamilies = func() map[model.Family]testFamily {
 	return all
 }()
 
+// disperse draws the dispersion φ of counts from its prior.
+func (of testFamily) disperse(x *model.Params, rng *rand.Rand) {
+	x.Sigma2 = math.Exp(model.LogDispersion + model.LogDispersionSD*rng.NormFloat64())
+}
+
+// dispersed are rows of parameters: of counts g + √φ(y − g), which have the mean of y and φ times its variance at every x. Where
+// no φ was drawn it is 1.
+func (of testFamily) dispersed(x *model.Params) testFamily {
+	if of.most == 1 || x.Sigma2 == 0 {
+		return of
+	}
+	poisson, root := of.draw, math.Sqrt(x.Sigma2)
+	of.draw = func(eta float64, rng *rand.Rand) float64 {
+		g, _, _, _ := of.mean(eta, math.Exp(eta))
+		return g + root*(poisson(eta, rng)-g)
+	}
+	return of
+}
+
+// write writes parameters as draws begin with, and the dispersion of counts.
+func (of testFamily) write(dst []float64, x *model.Params) (at int) {
+	if at = x.WriteLinked(dst); of.most > 1 {
+		dst[at] = x.Sigma2
+		at++
+	}
+	return at
+}
+
 // linkPrior is a stated prior on a link's scale, the last of several slopes t₃ of scale 1.
 func linkPrior(s model.Shape) *model.Prior {
 	prior, q := model.BoxPrior(s), s.Q()
@@ -119,12 +147,13 @@ func TestGeneralizedSBC(t *testing.T) {
 // and a chain of one, which the seed tells from other cases.
 func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, observe func(truth *model.Params, n int, rng *rand.Rand) *model.Observation, fitted family, latent bool, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
-	prior := linkPrior(s)
-	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Latent: []bool{latent}}.Drawn())
+	prior, of := linkPrior(s), testFamily{family: fitted}
+	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Counts: fitted.most > 1, Latent: []bool{latent}}.Drawn())
 	ranks = modeltest.Calibrate(t, chainOf(3), trials, false, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 17+100*seed))
 		truth := model.NewParams(s)
 		model.NewConditionals(s, prior, true).DrawPrior(truth, rng)
+		of.disperse(truth, rng)
 		rows, count := n, model.Count{}
 		if latent { // within a tenth, told as well as Σy² of a 0/1 response tells it
 			count = model.Count{Scale: 10, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
@@ -138,7 +167,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, obser
 		obs.N, obs.Count = float64(n), count
 		k := must.Get(newKernel(newGeneralized(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted), rng))(t)
 		row := make([]float64, len(names))
-		if at := truth.WriteLinked(row); latent {
+		if at := of.write(row, truth); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5
 		}
 		return k, row, rng
@@ -167,6 +196,7 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFa
 // sumsOfRows are those of n rows with these parameters, in canonical order.
 func sumsOfRows(x *model.Params, s model.Shape, n int, of testFamily, rng *rand.Rand) []float64 {
 	p, m := s.P, s.M()
+	of = of.dispersed(x)
 	root := append([]float64(nil), x.Tau...)
 	dense.Cholesky(root, p)
 	sums, row, e := make([]float64, release.Length(m)), make([]float64, m), make([]float64, p)

@@ -32,8 +32,8 @@ import (
 //
 //     p(h⊥ | F, h∥) ∝ (1 − |h⊥|²/Q)^{(n−L−p−2)/2} Q^{−(p−1)/2},   |h⊥|² < Q.
 //
-// κ is 1 of a response that is 0 or 1, and the law of h⊥ exact; of counts κ is S_0/M_0, from which it is 1/√n, and of
-// Σy² leastSquare has what z tells.
+// κ is 1 of a response that is 0 or 1, and the law of h⊥ exact; of counts κ is S_0/M_0, from which it is 1/√n, S_0 has
+// their dispersion, and of Σy² dispersion has what z tells.
 //
 // Together, with Q′ = Q + h∥² − |h|² and ρ = (h∥, 0) − r,
 //
@@ -44,7 +44,7 @@ type index struct {
 	p  int
 	at []ofLevel
 
-	least *leastSquare // nil of a response that is 0 or 1
+	dispersion *dispersion // nil of a response that is 0 or 1
 
 	s                      float64   // s
 	f, e                   []float64 // f and e
@@ -67,6 +67,7 @@ type ofLevel struct {
 	byK, byA, byB, byV, byC float64
 	byM                     [4]float64
 	bySquares               [3]float64 // in S
+	byDispersion            float64    // in φ, where pull was last
 }
 
 func newIndex(of family, n float64, p, levels int) *index {
@@ -100,8 +101,8 @@ func (t *index) direct() {
 func (t *index) value() (logp float64, ok bool) {
 	t.along, t.square = dot(t.e, t.h), 0
 	hh, hb, bb, most := 0.0, 0.0, 1.0, 0.0
-	if t.least != nil {
-		logp = t.least.value(t)
+	if t.dispersion != nil {
+		logp = t.dispersion.value(t)
 	}
 	t.r = [2]float64{t.along, 0}
 	for i := range t.at {
@@ -149,19 +150,19 @@ func (t *index) slope() {
 		l.byB = -w*(byHB*a+2*byBB*b) + root*p1*d
 		l.byK = w*(byHH*a*a+byHB*a*b+byBB*b*b) - 0.5/l.K + 0.5*d*d - root*d*(p0*a+p1*b)
 		byKappa := byMost * root * l.sum
+		if t.dispersion != nil {
+			byKappa += t.dispersion.slope(l)
+		}
 		l.byM = [4]float64{-l.root*byD - byKappa*l.kappa/l.M[0], w * p0}
 		l.bySquares = [3]float64{byKappa / l.M[0]}
-	}
-	if t.least != nil {
-		t.least.slope(t)
 	}
 }
 
 // byRows is the derivative in n of one level's law at fixed means, where slope was last.
 func (t *index) byRows() float64 {
 	byRows := 0.5 * (math.Log(t.left) - math.Log(t.rest) - t.square/t.n)
-	if t.least != nil {
-		byRows += t.least.per * t.least.bySum
+	if t.dispersion != nil {
+		byRows += t.dispersion.per * t.dispersion.bySum
 	}
 	return byRows
 }
@@ -171,6 +172,12 @@ func (t *index) pull(g []float64) {
 	byS := 0.0
 	for i := range t.at {
 		byS += t.at[i].pull()
+	}
+	if t.dispersion != nil {
+		t.dispersion.byLog = 0
+		for i := range t.at {
+			t.dispersion.byLog += t.dispersion.phi * t.at[i].byDispersion
+		}
 	}
 	if t.s == 0 {
 		return
@@ -194,9 +201,11 @@ func (l *ofLevel) pull() (byS float64) {
 		l.byEta += g * l.N[j]
 		byS += g * l.N[j+1]
 	}
+	l.byDispersion = 0
 	for j, g := range gS {
 		l.byEta += g * l.NS[j]
 		byS += g * l.NS[j+1]
+		l.byDispersion += g * l.Excess[j]
 	}
 	return byS
 }

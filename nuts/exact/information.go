@@ -178,7 +178,7 @@ func (s *spoke) prior(r []float64, size int) {
 		r[at*size+at] = 2 * s.n * max(1, a*a)
 		at++
 	}
-	for i := at; i < size-s.rows.dim(); i++ {
+	for i := at; i < at+s.sumsOfY(); i++ {
 		r[i*(size+1)] = 0
 	}
 	if s.rows.dim() > 0 {

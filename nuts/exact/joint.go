@@ -36,12 +36,11 @@ type joint struct {
 }
 
 func newJoint(t *model.Joint) *joint {
-	least := make([]*leastSquare, len(t.Sites))
+	raw := t.Sites
 	if t.Family != model.Normal {
 		own := *t
 		own.Sites = nil
-		for j, s := range t.Sites {
-			least[j] = newLeastSquare(s, familyOf(t.Family, s.Upper))
+		for _, s := range raw {
 			own.Sites = append(own.Sites, knowing(s))
 		}
 		t = &own
@@ -51,13 +50,14 @@ func newJoint(t *model.Joint) *joint {
 	f := &joint{hub: newHub(&hub), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
 	if site := t.Sites[0]; site.PerLevel() {
-		f.levels, t, least = true, levelsOf(t), make([]*leastSquare, len(site.Told.Levels))
+		f.levels, t = true, levelsOf(t)
+		raw = t.Sites
 		if !site.Count.Latent() {
 			f.n = site.N
 		}
 	}
 	for j := range t.Sites {
-		s := newPart(t, j, f.hub.Hub, least[j])
+		s := newPart(t, j, f.hub.Hub, raw[j])
 		if first, of := s.(*spoke); of && j == 0 {
 			first.rows.rest = f.n > 0
 		}
@@ -76,14 +76,14 @@ func newJoint(t *model.Joint) *joint {
 	return f
 }
 
-func newPart(t *model.Joint, j int, hub *model.Hub, least *leastSquare) part {
+func newPart(t *model.Joint, j int, hub *model.Hub, raw *model.Site) part {
 	switch {
 	case counted(t.Sites[j].Observation, t.Family):
-		return newCountSpoke(t, j, hub)
+		return newCountSpoke(t, j, hub, raw)
 	case byFactor(t.Sites[j].Observation):
-		return newLevelSpoke(t, j, hub, least)
+		return newLevelSpoke(t, j, hub, raw)
 	}
-	return newSpoke(t, j, hub, least)
+	return newSpoke(t, j, hub, raw)
 }
 
 // Dim returns the number of coordinates.
@@ -269,10 +269,13 @@ func (f *joint) Write(dst, y []float64) {
 	}
 }
 
-// write writes n where it is latent.
-func (s *spoke) write(dst []float64) int {
-	if s.rows.dim() > 0 {
-		dst[0] = s.n
+// write writes the dispersion of counts, and n where it is latent.
+func (s *spoke) write(dst []float64) (at int) {
+	if s.family != nil {
+		at = s.family.dispersion.write(dst)
 	}
-	return s.rows.dim()
+	if s.rows.dim() > 0 {
+		dst[at] = s.n
+	}
+	return at + s.rows.dim()
 }

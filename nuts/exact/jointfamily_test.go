@@ -59,6 +59,7 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 			spread.Draw(own.Theta, truth.Theta, rng)
 			pooled = append(pooled, own.Theta...)
 		}
+		c.of.disperse(own, rng)
 		common := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
 		box := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
 		for i := range c.shape.P {
@@ -69,6 +70,11 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 			count = model.Count{Kind: c.kinds[j], Scale: 8, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
 			rows = int(count.Least) + rng.IntN(int(count.Most-count.Least)+1)
 			count.Noisy = float64(rows) + math.Round(model.RandNoise(c.kinds[j], count.Scale, rng))
+		}
+		if c.of.most > 1 {
+			counts = append(counts, own.Sigma2)
+		}
+		if c.latent {
 			counts = append(counts, float64(rows)+rng.Float64()-0.5)
 		}
 		var obs *model.Observation

@@ -21,7 +21,7 @@ import (
 //
 // so that counts move with F_y as z and θ have it. The row of D is of lineOfD, ν = n − L − q: of products z tells what F
 // leaves of them. Where y is of a family see levelFamily. Coordinates lie in the order:
-// those of (θ_j, σ_j) where pooling is partial; those of levelSums; u; those of D_y, and of D_yy unless y is of a family.
+// those of (θ_j, σ_j) where pooling is partial; those of levelSums; u; those of D_y, and of D_yy, or where y is of a family of its dispersion.
 type levelSpoke struct {
 	custodian
 	*levelSums
@@ -37,7 +37,7 @@ type levelSpoke struct {
 	ok       bool
 }
 
-func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *levelSpoke {
+func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *levelSpoke {
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	q := t.Shape.P - k
@@ -49,17 +49,27 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *l
 	if s.ofD = s.line.rowLaw; t.Family != model.Normal {
 		s.line = nil
 		s.gF = make([]float64, q)
-		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, levels)
-		s.family.least = least
+		of := familyOf(t.Family, c.Upper)
+		s.family = newIndex(of, c.N, q, levels)
+		s.excess = newDispersion(raw, of, false)
+		s.family.dispersion = s.excess
 	}
 	return s
 }
 
 func (s *levelSpoke) dim() int {
 	if s.family != nil {
-		return s.end() + s.levels + s.q
+		return s.end() + s.ofY() + s.excess.dim()
 	}
-	return s.end() + s.levels + s.q + 1
+	return s.end() + s.ofY()
+}
+
+// ofY counts the coordinates of y's sums.
+func (s *levelSpoke) ofY() int {
+	if s.family != nil {
+		return s.levels + s.q
+	}
+	return s.levels + s.q + 1
 }
 
 // scatterDof are the degrees of freedom of A_yy².
@@ -80,6 +90,9 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.takeSums(x)
 	s.logJ += 0.5 * s.columns.product.value()
 	seen.see(w, s.sums, s.law.roots)
+	if s.family != nil {
+		s.logJ += s.family.disperse(y[s.levels+s.q:])
+	}
 	byY, ok := s.takeY(y)
 	if !ok {
 		return false
@@ -151,7 +164,7 @@ func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
 	s.seeRow()
 	byD, byRow := 0.0, 0.0
 	if s.family != nil {
-		byD, byRow, ok = s.takeH(y[s.levels:])
+		byD, byRow, ok = s.takeH(y[s.levels : s.levels+s.q])
 	} else {
 		byD, byRow, ok = s.line.take(s.within.d, s.within.m, y[s.levels:])
 	}
@@ -203,7 +216,7 @@ func (s *levelSpoke) placeY(y []float64) bool {
 		return s.line.place(y[s.levels:], w.d, d)
 	}
 	_, ok := s.ofD.prepare(w.d, d)
-	s.ofD.law.Coordinates(y[s.levels:], w.d[q*d:q*d+q])
+	s.ofD.law.Coordinates(y[s.levels:s.levels+q], w.d[q*d:q*d+q])
 	return ok
 }
 
@@ -236,7 +249,7 @@ func (s *levelSpoke) prior(r []float64, size int) {
 			}
 		}
 	}
-	for i := s.end(); i < size; i++ {
+	for i := s.end(); i < s.end()+s.ofY(); i++ {
 		if l := i - s.end(); l >= s.levels || !s.none(l) {
 			r[i*size+i] = 0
 		}

@@ -38,7 +38,7 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	clear(s.gTheta)
 	byBeta := s.gTheta[1+s.k:]
 	if s.family != nil {
-		s.pullH(grad[s.levels:], y[s.levels:])
+		s.pullH(grad[s.levels:s.levels+s.q], y[s.levels:s.levels+s.q])
 	} else {
 		s.line.pull(grad[s.levels:], s.gD, s.within.d, d, y[s.levels:])
 		for j, g := range s.line.gBeta {
@@ -70,6 +70,7 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	}
 	if s.family != nil {
 		s.pullIndex()
+		s.excess.give(grad[s.levels+s.q:])
 	} else {
 		s.pullLine()
 	}

@@ -54,7 +54,8 @@ type levelSums struct {
 	columns       *columns    // of D
 	law           *levelLaw
 	scales        *freeScales
-	family        *index // nil of a normal response
+	family        *index      // nil of a normal response
+	excess        *dispersion // nil but of counts
 	params        *model.Params
 	drawn         bool // draws have the covariates' law
 	noise         *model.Noise

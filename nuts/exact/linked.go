@@ -117,13 +117,13 @@ func (l *linked) begin(t toldSums) {
 	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+t.noise*t.noise)
 }
 
-// dim is the number of coordinates: of β, η_a, ȳ and h.
+// dim is the number of coordinates: of β, η_a, ȳ and h, and of counts φ.
 func (l *linked) dim() int {
-	p := l.coefficients.p
+	dim := 2*l.coefficients.p + 1 + l.dispersion.dim()
 	if l.intercept {
-		return 2*p + 2
+		dim++
 	}
-	return 2*p + 1
+	return dim
 }
 
 // take makes β, η̄, ȳ and h of coordinates x, and writes those to noisy, t in the noise's units, as y's mean and
@@ -141,6 +141,7 @@ func (l *linked) take(t, noisy *statistics, x, lambda []float64) (logp float64, 
 		x = x[1:]
 	}
 	l.sumsOfY.eta = eta
+	logp += l.disperse(x[1+p:])
 	l.index.direct()
 	return l.sumsOfY.take(logp, noisy, x)
 }

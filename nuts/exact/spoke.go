@@ -53,7 +53,7 @@ type spoke struct {
 	ok   bool      // rows have such statistics
 }
 
-func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke {
+func newSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *spoke {
 	m := t.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j),
@@ -68,8 +68,9 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub, least *leastSquare) *spoke 
 		}
 	} else {
 		end = s.p
-		s.family, _ = newSumsOfY(s.Observation, familyOf(t.Family, s.Upper))
-		s.family.least = least
+		of := familyOf(t.Family, s.Upper)
+		s.family, _ = newSumsOfY(s.Observation, of)
+		s.family.dispersion = newDispersion(raw, of, false)
 		s.rows.c++
 		s.rows.scatter(s.p, m)
 		s.rows.gamma = append(s.rows.gamma, gammaTerm{1, -1})
@@ -106,11 +107,19 @@ func (s *spoke) ofY() int {
 
 // dim is the number of coordinates.
 func (s *spoke) dim() int {
-	n := s.ofY() + s.m + s.rows.dim()
-	if s.line != nil {
-		n++
+	n := s.ofY() + s.sumsOfY() + s.rows.dim()
+	if s.family != nil {
+		n += s.family.dispersion.dim()
 	}
 	return n
+}
+
+// sumsOfY counts the coordinates of y's sums.
+func (s *spoke) sumsOfY() int {
+	if s.line != nil {
+		return s.m + 1
+	}
+	return s.m
 }
 
 // set takes the statistics of x, given the hub's parameters. It reports false where rows have no such.
@@ -133,6 +142,7 @@ func (s *spoke) set(x []float64) bool {
 	case s.line != nil:
 		s.takeLine(x)
 	default:
+		s.logp += s.family.disperse(x[s.ofY()+s.m:])
 		s.aim()
 		s.logp, s.ok = s.family.take(s.logp, s.noisy.statistics, x[s.ofY():])
 	}

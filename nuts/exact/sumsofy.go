@@ -13,6 +13,8 @@ import (
 //
 //	logit ȳ    z tells it, and n rows of mean M_0
 //	h          rowLaw of N(M_1e, q/n I), q = S_0 − M_0² − M_1², and m̂ = Σxy/n − x̄ȳ as z has it
+//
+// and then, of counts, that of dispersion, which is known first.
 type sumsOfY struct {
 	*index
 	*ofLevel
@@ -93,7 +95,7 @@ func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	if logJ, ok = l.prepareRow(t); !ok {
 		return 0, false
 	}
-	l.row.set(l.h, x[1:])
+	l.row.set(l.h, x[1:1+l.p])
 	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
 }
 
@@ -148,13 +150,14 @@ func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64
 	}
 	byN = l.byRows() + l.pullSums(grad, x, t, gMean, gD)
 	l.index.pull(gF)
+	l.dispersion.give(grad[1+l.p:])
 	return l.byEta, byN
 }
 
 // pullSums is pull of takeSums; it returns the gradient in n.
 func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
 	m0, m1, row := l.M[0], l.M[1], l.row
-	row.pull(grad[1:], gD, l.byH, t.d, l.m, x[1:])
+	row.pull(grad[1:1+l.p], gD, l.byH, t.d, l.m, x[1:1+l.p])
 	addScaled(l.byE, m1, row.byMiddle)
 	for j, g := range row.gProducts {
 		gMean[j] += g * (0.5 - l.y)
