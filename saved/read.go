@@ -18,11 +18,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Run is what such a directory holds.
+// Run is what such a directory holds; without draws, what they are to be made from.
 type Run struct {
 	Custodians []dpreg.Custodian // arranged alike
 	Design     *schema.Design    // of all, in common units
-	Draws      *posterior.Draws  // named as Fit.StanDraws
+	Draws      *posterior.Draws  // named as Fit.StanDraws; nil: not yet
 	Units      dpreg.Units
 	Family     model.Family
 	Files      []string // that it was read from
@@ -66,14 +66,16 @@ func (r *Run) Names() (names []string) {
 	return names
 }
 
-// OneDealing tells whether the custodians are parts that rows were dealt to.
-func (r *Run) OneDealing() bool {
-	var all []*release.Release
+// Releases are those of the custodians.
+func (r *Run) Releases() (all []*release.Release) {
 	for _, c := range r.Custodians {
 		all = append(all, c.Release)
 	}
-	return release.OneDealing(all...)
+	return all
 }
+
+// OneDealing tells whether the custodians are parts that rows were dealt to.
+func (r *Run) OneDealing() bool { return release.OneDealing(r.Releases()...) }
 
 // releases are draws-release.json or draws-release-1.json and so on; nil where
 // there are none.

@@ -46,8 +46,7 @@ func sourcesAmong(args []string) (sources, rest []string) {
 // posterior draws, or reads draws. unsettled tells that the chains did not converge.
 func (f *flags) posterior(sources []string) (p *ask.Posterior, unsettled, err error) {
 	if info, err := os.Stat(sources[0]); err == nil && info.IsDir() {
-		p, unsettled, err := f.savedPosterior(sources)
-		return p, unsettled, err
+		return f.savedPosterior(sources)
 	}
 	e, err := f.checkedEvidence(sources)
 	if err != nil {
@@ -72,12 +71,11 @@ func (f *flags) savedPosterior(sources []string) (p *ask.Posterior, unsettled, e
 	if err != nil {
 		return nil, nil, err
 	}
-	p = &ask.Posterior{Draws: run.Draws, Units: run.Units, Design: run.Design, Family: run.Family, Custodians: run.Names()}
 	prior, failed, err := run.Summary(saved.Dir(sources[0]).Summary())
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	p.Prior = prior
+	p = &ask.Posterior{Draws: run.Draws, Units: run.Units, Design: run.Design, Family: run.Family, Custodians: run.Names(), Prior: prior}
 	if failed {
 		unsettled = unconvergedError("not converged: the draws of " + sources[0] + " did not, as their summary.json says")
 	}

@@ -21,7 +21,7 @@ func runAudits(f *flags, _ []string) error {
 	}
 	var results []*audit.Result
 	for _, a := range audits {
-		bar := studyBar(f.stderr(), 0)
+		bar := countingBar(f.stderr(), "trials ")
 		a.Progress = bar.update
 		r, err := a.Run(f.ctx(), a.Released())
 		bar.finish()

@@ -27,11 +27,11 @@ func runCheck(f *flags, paths []string) error {
 	if !dpreg.Checkable(f.method) || f.clamping {
 		return usagef("method %s does not learn the law of the covariates, or models clamping, so that there is no fitted law of rows to check; leave out --method and --model-clamping", f.method)
 	}
-	if err := check.Can(e.custodians); err != nil {
+	if err := check.Can(e.Custodians); err != nil {
 		return usage(err)
 	}
 	sums := 0
-	for _, custodian := range e.custodians {
+	for _, custodian := range e.Custodians {
 		sums += len(custodian.Release.Statistics.Vector())
 	}
 	if !f.given("calibrate") && sums > fewSums {

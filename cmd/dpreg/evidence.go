@@ -14,17 +14,11 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
-	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/saved"
 )
 
-// evidence is what is inferred from: the releases of custodians, arranged alike.
-type evidence struct {
-	custodians []dpreg.Custodian // each named by its file
-	design     *schema.Design    // of all, in common units
-}
-
-// evidenceOf is that of the release that an order made, or of its parts.
-func evidenceOf(o *custody.Settled, made []*release.Release) (*evidence, error) {
+// evidenceOf is the release that an order made, or its parts.
+func evidenceOf(o *custody.Settled, made []*release.Release) (*saved.Run, error) {
 	var custodians []dpreg.Custodian
 	for i, r := range made {
 		r, err := o.Answer(r)
@@ -34,7 +28,7 @@ func evidenceOf(o *custody.Settled, made []*release.Release) (*evidence, error) 
 		custodians = append(custodians, dpreg.Custodian{Name: o.PathOf(i + 1), Release: r})
 	}
 	custodians, design, err := dpreg.Join(custodians)
-	return &evidence{custodians, design}, usage(err)
+	return &saved.Run{Custodians: custodians, Design: design}, usage(err)
 }
 
 // sayParts says which parts of a dealing there are. Of several alone, partial pooling is the default.
@@ -58,7 +52,7 @@ func (f *flags) sayParts(all []*release.Release) error {
 }
 
 // checkedEvidence is the evidence of releases from which a command samples.
-func (f *flags) checkedEvidence(paths []string) (*evidence, error) {
+func (f *flags) checkedEvidence(paths []string) (*saved.Run, error) {
 	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
 		return nil, err
 	}
@@ -67,7 +61,7 @@ func (f *flags) checkedEvidence(paths []string) (*evidence, error) {
 
 // evidence reads the releases at paths, takes the model of the formula from each, and
 // matches the columns of several.
-func (f *flags) evidence(paths []string) (*evidence, error) {
+func (f *flags) evidence(paths []string) (*saved.Run, error) {
 	var custodians []dpreg.Custodian
 	for _, path := range paths {
 		r, err := f.readRelease(path)
@@ -85,7 +79,7 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 		}
 		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
 	}
-	if err := f.sayParts((&evidence{custodians, nil}).releases()); err != nil {
+	if err := f.sayParts((&saved.Run{Custodians: custodians}).Releases()); err != nil {
 		return nil, err
 	}
 	for i, custodian := range custodians {
@@ -99,31 +93,15 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 		custodians[i].Release = r
 	}
 	custodians, design, err := dpreg.Join(custodians)
-	return &evidence{custodians, design}, usage(err)
-}
-
-// names are those of the custodians.
-func (e *evidence) names() (names []string) {
-	for _, c := range e.custodians {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// releases are those of the custodians.
-func (e *evidence) releases() (of []*release.Release) {
-	for _, c := range e.custodians {
-		of = append(of, c.Release)
-	}
-	return of
+	return &saved.Run{Custodians: custodians, Design: design, Family: model.Family(f.family)}, usage(err)
 }
 
 // differ says how the scaled units of two custodians differ, those of a column; empty
 // where none do.
-func (e *evidence) differ() string {
-	first := e.custodians[0]
+func differ(custodians []dpreg.Custodian) string {
+	first := custodians[0]
 	ours := first.Release.Schema.Frame()
-	for _, c := range e.custodians[1:] {
+	for _, c := range custodians[1:] {
 		theirs := c.Release.Schema.Frame()
 		for j, column := range first.Release.Schema.Columns() {
 			if ours.Centre[j] != theirs.Centre[j] || ours.Half[j] != theirs.Half[j] {
@@ -214,16 +192,16 @@ func (f *flags) parsePrior() (p model.StatedPrior, err error) {
 }
 
 // printThePrior prints the prior for releases.
-func (f *flags) printThePrior(e *evidence) error {
-	prior, err := f.prior.For(e.design, e.differ(), e.releases()...)
+func (f *flags) printThePrior(e *saved.Run) error {
+	prior, err := f.prior.For(e.Design, differ(e.Custodians), e.Releases()...)
 	if err == nil && prior == nil {
-		prior, err = f.prior.Family.DefaultPrior(e.design, e.releases()...)
+		prior, err = f.prior.Family.DefaultPrior(e.Design, e.Releases()...)
 	}
 	if err != nil {
 		return usage(err)
 	}
 	return buffered(f.stdout(), func(out io.Writer) error {
-		_, err := io.WriteString(out, strings.Join(prior.Words(f.prior.Family.Design(e.design)), "\n")+"\n")
+		_, err := io.WriteString(out, strings.Join(prior.Words(f.prior.Family.Design(e.Design)), "\n")+"\n")
 		return err
 	})
 }

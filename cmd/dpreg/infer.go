@@ -121,25 +121,25 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 }
 
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.
-func (f *flags) sample(e *evidence, keep inputs) (*dpreg.Fit, error) {
-	o, err := f.options(e.design, e.differ(), keep, e.releases()...)
+func (f *flags) sample(e *saved.Run, keep inputs) (*dpreg.Fit, error) {
+	o, err := f.options(e.Design, differ(e.Custodians), keep, e.Releases()...)
 	if err != nil {
 		return nil, err
 	}
-	if err := dpreg.Can(e.custodians, o); err != nil {
+	if err := dpreg.Can(e.Custodians, o); err != nil {
 		return nil, usage(err)
 	}
 	bar := samplingBar(f.progress(), o.Plan)
 	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e)
-	fit, err := dpreg.Infer(f.ctx(), e.custodians, o)
+	fit, err := dpreg.Infer(f.ctx(), e.Custodians, o)
 	bar.finish()
 	return fit, err
 }
 
 // infer draws from the posterior, and shows it. keep is what it must not overwrite; repeat is
 // how to repeat it, where it is not the command line.
-func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
-	made, err := f.made(e.names())
+func (f *flags) infer(e *saved.Run, keep inputs, repeat string) error {
+	made, err := f.made(e.Names())
 	if err != nil {
 		return err
 	}

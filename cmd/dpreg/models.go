@@ -13,12 +13,12 @@ func runModels(f *flags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	o, err := f.options(e.design, "", paths, e.releases()...)
+	o, err := f.options(e.Design, "", paths, e.Releases()...)
 	if err != nil {
 		return err
 	}
 	bar := countingBar(f.progress(), "models ")
-	c, err := models.Compare(f.ctx(), e.custodians, o, bar.update)
+	c, err := models.Compare(f.ctx(), e.Custodians, o, bar.update)
 	bar.finish()
 	if err != nil {
 		return usage(err)

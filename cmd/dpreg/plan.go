@@ -111,7 +111,7 @@ func (f *flags) planned() (o plan.Options, err error) {
 func (f *flags) sought(o *plan.Options) error {
 	switch {
 	case f.width == 0:
-		if f.cmd.Flags().Changed("of") {
+		if f.given("of") {
 			return usagef("--of goes with --width: of a forecast --covariate is the slope that is shown")
 		}
 		return nil
@@ -268,7 +268,7 @@ func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
 		is := func(c schema.Column) bool { return c.Name == f.covariate }
 		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
 			flag := "covariate"
-			if f.cmd.Flags().Changed("of") {
+			if f.given("of") {
 				flag = "of"
 			}
 			return show, usagef("--%s %q is none of the covariates of %s", flag, f.covariate, o.Design.Formula())

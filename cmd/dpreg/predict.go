@@ -97,11 +97,7 @@ func (f *flags) savedOr(releases []string) (*saved.Run, error) {
 	if f.dir != "" {
 		return readSaved(f.dir)
 	}
-	e, err := f.evidence(releases)
-	if err != nil {
-		return nil, err
-	}
-	return &saved.Run{Custodians: e.custodians, Design: e.design, Family: model.Family(f.family)}, nil
+	return f.evidence(releases)
 }
 
 // drawn draws from the posterior, unless there are draws, and says how to predict from them; unsettled
@@ -111,7 +107,7 @@ func (f *flags) drawn(run *saved.Run) (o predict.Options, unsettled, err error) 
 	if o.Custodian, err = f.custodianNumber(run); err != nil || run.Draws != nil {
 		return o, nil, err
 	}
-	fit, err := f.sample(&evidence{run.Custodians, run.Design}, nil)
+	fit, err := f.sample(run, nil)
 	if err != nil {
 		return o, nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/pace"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/saved"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -85,11 +86,6 @@ func newBar(stderr io.Writer, name string, p *pace.Pace) *bar {
 // countingBar shows how many of a number of things are done.
 func countingBar(stderr io.Writer, name string) *bar {
 	return newBar(stderr, name, pace.New(0, time.Now()))
-}
-
-// studyBar is that of a study of which so many trials were finished before.
-func studyBar(stderr io.Writer, before int) *bar {
-	return newBar(stderr, "trials ", pace.New(before, time.Now()))
 }
 
 // sayEvery is the time between two lines.
@@ -165,19 +161,19 @@ func (s *samplingBars) finish() {
 const longRun = time.Minute
 
 // announce says how long a run is to take, where that is long, and why.
-func (f *flags) announce(e *evidence) func(least, most time.Duration) {
+func (f *flags) announce(e *saved.Run) func(least, most time.Duration) {
 	return func(least, most time.Duration) {
 		if most < longRun {
 			return
 		}
 		rows := int64(0)
-		for _, c := range e.custodians {
+		for _, c := range e.Custodians {
 			rows += c.Release.N
 		}
 		why := fmt.Sprintf("the cost of mcmc-ind grows with the rows, n = %d", rows)
 		switch latent := dpreg.Traits(f.method).Clamping; {
 		case !latent && !f.clamping:
-			why = fmt.Sprintf("the cost grows with the cube of the columns, %d; of a factor's levels a release by them (dpreg release --by-level, at most 50) takes less, and has less noise", e.custodians[0].Release.Dim())
+			why = fmt.Sprintf("the cost grows with the cube of the columns, %d; of a factor's levels a release by them (dpreg release --by-level, at most 50) takes less, and has less noise", e.Custodians[0].Release.Dim())
 		case !f.clamping:
 			why += "; mcmc-exact has the same posterior, at a cost that does not"
 		}

@@ -36,12 +36,6 @@ func (f *flags) checkErrorSD() error {
 	return nil
 }
 
-// clientRows is a client's file and its rows.
-type clientRows struct {
-	file string
-	rows *vi.Rows
-}
-
 func runPVI(f *flags, files []string) (err error) {
 	if err := f.checkClients(files); err != nil {
 		return err
@@ -61,10 +55,10 @@ func runPVI(f *flags, files []string) (err error) {
 		return usage(err)
 	}
 	var clients []pvi.Client
-	for _, c := range rows {
-		client, err := session.Local(c.rows, training.Multiplier, mechanisms.NewStream(mechanisms.OS()))
+	for i, own := range rows {
+		client, err := session.Local(own, training.Multiplier, mechanisms.NewStream(mechanisms.OS()))
 		if err != nil {
-			return usage(within(c.file, err))
+			return usage(within(files[i], err))
 		}
 		clients = append(clients, client)
 	}
@@ -95,8 +89,8 @@ func (r *viFit) pviPrivacy() (release.Privacy, error) {
 	return r.privacy()
 }
 
-// clients reads the files, which must be described alike.
-func (r *viFit) clients(files []string) (clients []clientRows, err error) {
+// clients reads the rows of each file; all must be described alike.
+func (r *viFit) clients(files []string) (clients []*vi.Rows, err error) {
 	cells, err := r.cells(true)
 	if err != nil {
 		return nil, err
@@ -123,7 +117,7 @@ func (r *viFit) clients(files []string) (clients []clientRows, err error) {
 			return nil, usagef("%s has no rows: leave this client out", file)
 		}
 		r.n += int64(len(rows.Y))
-		clients = append(clients, clientRows{file, rows})
+		clients = append(clients, rows)
 	}
 	return clients, nil
 }

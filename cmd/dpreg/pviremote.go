@@ -235,7 +235,7 @@ func (r *viFit) local(s *pvi.Session, training accounting.Training, data string,
 	if r.source, err = r.find(data); err != nil {
 		return nil, 0, err
 	}
-	r.source.Done, r.source.Marks = r.ctx().Done(), paid.Marks()
+	r.source.Marks = paid.Marks()
 	rows, _, err := r.read(cells)
 	if err != nil {
 		return nil, 0, err

@@ -94,9 +94,7 @@ func (f *flags) form() (table.Form, error) {
 // findRows finds the rows, where they are in files.
 func (d *dataset) findRows(data string) (err error) {
 	if d.remote == nil {
-		if d.source, err = d.find(data); err == nil {
-			d.source.Done = d.ctx().Done()
-		}
+		d.source, err = d.find(data)
 	}
 	return err
 }
@@ -111,7 +109,7 @@ func (f *flags) find(data string) (*table.Source, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	s.Form = form
+	s.Form, s.Done = form, f.ctx().Done()
 	return s, nil
 }
 

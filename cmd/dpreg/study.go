@@ -8,10 +8,12 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/internal/pace"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -215,7 +217,7 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 		}
 		o.Done, o.Keep = recorded.Trials, journal.Keep
 	}
-	bar := studyBar(f.stderr(), len(o.Done))
+	bar := newBar(f.stderr(), "trials ", pace.New(len(o.Done), time.Now()))
 	o.Progress = bar.update
 	trials, err := study.Run(f.ctx(), o)
 	bar.finish()
