@@ -129,7 +129,6 @@ type example struct {
 	exact *given    // the posterior of (θ, σ²), of a family of θ, given the rows
 }
 
-// example draws the data of a trial.
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
 	e := &example{shape: shapeOf(s.columns), family: s.family, columns: s.columns, prior: s.prior, truth: s.known}
 	var next func([]float64)
@@ -230,7 +229,6 @@ var measureNames = []string{MeasureError, MeasureTruthError, MeasurePredictionEr
 // ComparisonLevel is that of all intervals of a comparison, which are equal-tailed.
 const ComparisonLevel = 0.90
 
-// judge measures a fit.
 func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []Measure, err error) {
 	add := func(name string, value float64) { all = append(all, Measure{Name: name, Value: value}) }
 	q := e.shape.Q()
@@ -346,7 +344,6 @@ func (m *mixture) at(x []float64, y float64) (below, density float64) {
 	return below / n, floats.LogSumExp(logs) - math.Log(n)
 }
 
-// means are those of the first columns.
 func means(d *posterior.Draws, columns int) []float64 {
 	all := make([]float64, columns)
 	for j := range all {

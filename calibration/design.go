@@ -347,7 +347,6 @@ func (d *Design) uniform() bool {
 	return d.X == NormalX && (d.Data == Unclamped || d.Data == Clamped && !unaware)
 }
 
-// note says what the data are.
 func (d *Design) note() string {
 	const simulated = "The noise is simulated: no privacy guarantee."
 	rows := "Rows follow the model"

@@ -144,7 +144,6 @@ func (s *Study) Summarise(trials []*Trial) *Summary {
 	return sum
 }
 
-// byCell sorts trials by their cells.
 func (s *Study) byCell(trials []*Trial) [][]*Trial {
 	cells := make([][]*Trial, len(s.Cells))
 	for _, t := range trials {

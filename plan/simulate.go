@@ -104,7 +104,6 @@ func (s *simulation) alone(truth []float64) []PriorSlope {
 	return []PriorSlope{one}
 }
 
-// run simulates every release of every point.
 func (s *simulation) run(ctx context.Context, o Options) error {
 	f := s.forecast
 	total := len(f.Points) * f.Releases

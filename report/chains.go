@@ -215,7 +215,6 @@ func together(chains [][]float64, step int) []float64 {
 	return all
 }
 
-// label writes a text at a place of a panel.
 func label(p *plot.Plot, words string, size vg.Length, at plotter.XY, x text.XAlignment, y text.YAlignment) {
 	style := p.Title.TextStyle
 	style.XAlign, style.YAlign, style.Font = x, y, sans(size)

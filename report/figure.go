@@ -45,7 +45,6 @@ const (
 
 func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
 
-// alone is a figure of one panel.
 func alone(name, title string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
 	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height}}, whole: true}
 }
@@ -102,7 +101,6 @@ func (f *Figure) Write(w io.Writer, format string) error {
 	return nil
 }
 
-// body draws the panels in rows.
 func (f *Figure) body() drawing {
 	columns := f.columns
 	if columns == 0 {

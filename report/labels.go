@@ -228,7 +228,6 @@ func markValues(p *plot.Plot, values []float64, room int, beyond float64) {
 	p.X.Min, p.X.Max = values[0]/beyond, values[len(values)-1]*beyond
 }
 
-// labelled marks values.
 func labelled(values []float64) []plot.Tick {
 	ticks := make([]plot.Tick, len(values))
 	for i, v := range values {

@@ -79,7 +79,6 @@ func Style() template.CSS { return template.CSS(pageCSS) }
 // write writes the page, or nothing where a part of it cannot be made.
 func (p *page) write(w io.Writer) error { return p.writePart(w, "page") }
 
-// writePart writes a template of the page.
 func (p *page) writePart(w io.Writer, name string) error {
 	var whole bytes.Buffer
 	if err := pageTemplate.ExecuteTemplate(&whole, name, p); err != nil {
@@ -181,7 +180,6 @@ func withLength(text string) string {
 	return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, style.Width(html.UnescapeString(part[3])).Points(), part[1], part[3])
 }
 
-// sans is the font of pictures.
 func sans(size vg.Length) font.Font {
 	f := font.From(plot.DefaultFont, size)
 	f.Variant = "Sans"
@@ -259,7 +257,6 @@ func pageColour(hex string) string {
 	return "var(--" + name + ")"
 }
 
-// picture puts a figure on a page.
 func (f *Figure) picture() *picture {
 	p := &picture{Caption: strings.TrimSpace(f.caption + " " + f.note), Wide: f.whole}
 	for _, k := range f.keys {

@@ -164,7 +164,6 @@ func forecastTable(f *plan.Forecast, slope int) table {
 	return t
 }
 
-// forecastLegend explains the columns.
 func forecastLegend(f *plan.Forecast, slope int) string {
 	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
 	for _, p := range f.Points {

@@ -20,7 +20,6 @@ func PrivacyStatement(w io.Writer, r *release.Release, name, digest string) erro
 		composes(r), say("What is not promised. "+unpromised(r)), warn(r.Warnings()))
 }
 
-// protected says whom.
 func protected(r *release.Release) string {
 	one, unit := "Each row that the release was made of. A row is one person's if the custodian saw to that: who has k rows is protected by k times the epsilon alone.", "a row"
 	if r.Persons != nil {

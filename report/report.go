@@ -37,7 +37,6 @@ func say(texts ...string) (blocks []block) {
 	return blocks
 }
 
-// warn makes a block of each warning.
 func warn(warnings []string) (blocks []block) {
 	for _, text := range warnings {
 		blocks = append(blocks, block{Warning: "Warning: " + strings.TrimRight(text, ".") + "."})
@@ -45,7 +44,6 @@ func warn(warnings []string) (blocks []block) {
 	return blocks
 }
 
-// show makes a block of each table.
 func show(tables ...table) []block {
 	blocks := make([]block, len(tables))
 	for i := range tables {

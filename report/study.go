@@ -122,7 +122,6 @@ func unsoundness(s *calibration.Summary) []string {
 // mostNamed is how many cells a sentence names.
 const mostNamed = 6
 
-// some lists the first of many.
 func some(names []string) string {
 	if more := len(names) - mostNamed; more > 1 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", more))
@@ -137,7 +136,6 @@ func isUniform(c *calibration.CellSummary) bool {
 	return p == nil || *p >= uniformAt
 }
 
-// why says what made a cell unsound.
 func why(c *calibration.CellSummary) string {
 	text := fmt.Sprintf(" (%d capped, %d failed", c.Capped, c.Failed)
 	if c.Error != "" {
@@ -146,7 +144,6 @@ func why(c *calibration.CellSummary) string {
 	return text + ")"
 }
 
-// cellName is how a sentence calls a cell.
 func cellName(c calibration.Setting) string {
 	var parts []string
 	add := func(name, value string) {

@@ -170,7 +170,6 @@ func byChance(tests int) int {
 	return k
 }
 
-// armLegend explains armTable.
 func armLegend(s *calibration.Summary) string {
 	text := "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; " +
 		"short: trials whose ranks are of fewer independent draws than 127; " +

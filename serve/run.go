@@ -71,7 +71,6 @@ func newRuns() *runs {
 	return &runs{context: ctx, cancel: cancel, turn: make(chan struct{}, 1)}
 }
 
-// close stops all runs.
 func (r *runs) close() { r.cancel() }
 
 // start begins a run, and forgets the oldest that has ended where there are too many.

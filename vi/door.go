@@ -151,7 +151,6 @@ func (d *Door) Add(theta []float64, batch []int) (logLik float64) {
 	return logLik
 }
 
-// addTile adds what is on the tape.
 func (d *Door) addTile(n int) {
 	d.norms = room(d.norms, n)
 	for k, u := range d.tape.uses {

@@ -69,7 +69,6 @@ const grain = 1 << 13
 
 func newTape(layout []Parameter, rng *rand.Rand) *Tape { return &Tape{layout: layout, rng: rng} }
 
-// start begins anew.
 func (t *Tape) start(theta []float64, records []int) {
 	t.theta, t.records, t.next = theta, records, 0
 	t.uses, t.factors = t.uses[:0], t.factors[:0]

@@ -113,7 +113,6 @@ func stream(purpose string, trial int) *rand.Rand {
 	return mcmc.Stream(h.Sum64(), trial)
 }
 
-// fit finds the least squares of the rows.
 func (r *rows) fit(ctx context.Context) error {
 	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
 	if err == nil {

@@ -76,7 +76,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return json.NewEncoder(stdout).Encode(map[string]float64{"warmup": warmup, "sampling": whole - warmup})
 }
 
-// read reads a release and a prior for it.
 func read(path, prior string) (*model.Problem, error) {
 	r, err := release.ReadFile(path)
 	if err != nil {

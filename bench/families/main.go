@@ -83,7 +83,6 @@ func main() {
 	}
 }
 
-// populations are those of the study.
 func populations(of response, looks, levels bool) (all []population, err error) {
 	sds := []float64{0.5, 1, 2}
 	if levels {
@@ -113,7 +112,6 @@ func populations(of response, looks, levels bool) (all []population, err error) 
 	return all, nil
 }
 
-// adult is its table.
 func adult() (population, error) {
 	return newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
 }
@@ -239,7 +237,6 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 	return r.Select("")
 }
 
-// dummies are the factors' columns.
 func dummies(factors []schema.Factor) (all []schema.Column) {
 	for _, f := range factors {
 		for _, level := range f.Levels[1:] {

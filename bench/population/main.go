@@ -113,7 +113,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return writeAll(filepath.Join(dir, "population.csv"), all)
 }
 
-// choose finds populations by name.
 func choose(names string) (chosen []population, err error) {
 	all := populations()
 	if names == "" {
@@ -132,7 +131,6 @@ func choose(names string) (chosen []population, err error) {
 // unconverged is dpreg's exit code of a study that is done, but not sound in every cell.
 const unconverged = 4
 
-// study runs the study of one population in dir.
 func (p population) study(ctx context.Context, stdout, stderr io.Writer, dpreg, dir string, more []string) error {
 	if p.sd > 0 {
 		p.table = filepath.Join(dir, p.name+".csv")

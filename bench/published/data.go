@@ -80,7 +80,6 @@ func scan(r io.Reader, name string, fields int, take func([]string) error) error
 	}
 }
 
-// number is the field at a place.
 func number(words []string, at int) (float64, error) {
 	v, err := strconv.ParseFloat(words[at], 64)
 	if err != nil || !(math.Abs(v) <= 1e100) {

@@ -255,7 +255,6 @@ func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.
 	return &law{mean, covariance, f.pooled.sigma2}, rounds, err
 }
 
-// withIntercept puts a 1 before x.
 func withIntercept(rows [][]float64) *vi.Rows {
 	out := &vi.Rows{P: len(rows[0])}
 	for _, row := range rows {
@@ -287,7 +286,6 @@ func lawOf(f *dpreg.Fit) *law {
 	return l
 }
 
-// pool fits all rows without noise.
 func pool(ctx context.Context, rows [][]float64) (*law, error) {
 	s, err := sums(rows)
 	if err != nil {

@@ -135,7 +135,6 @@ func (s *study) run(ctx context.Context, stdout, stderr io.Writer, seed uint64, 
 	return out.Flush()
 }
 
-// column is one measure of all runs.
 func column(runs [][]float64, measure int) []float64 {
 	values := make([]float64, len(runs))
 	for k := range runs {

@@ -74,7 +74,6 @@ func (t thesis) arm(name string) arm {
 	return arm{[]string{name, fmt.Sprint(t.clients), fmt.Sprint(t.records), fmt.Sprint(t.clip), fmt.Sprint(t.multiplier), fmt.Sprint(t.rounds)}, t.run, t.row}
 }
 
-// row is what is shown of all runs.
 func (t thesis) row(runs [][]float64) []string {
 	kl := column(runs, 0)
 	slices.Sort(kl)
@@ -156,7 +155,6 @@ func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uin
 	return serve(f, prior, t.damping, t.rounds, rules...)
 }
 
-// simulate draws the records of a client.
 func (t thesis) simulate(theta float64, rng *rand.Rand) *vi.Rows {
 	rows := &vi.Rows{P: 1, X: make([]float64, t.records), Y: make([]float64, t.records)}
 	for i := range rows.X {

@@ -111,7 +111,6 @@ func (v *vae) options(seed uint64) *vi.Options {
 	return o
 }
 
-// model is of images.
 func (v *vae) model(images []float64) *vi.Model {
 	m := &vi.Model{Records: len(images) / pixels}
 	layer := func(name string, in, out int) {

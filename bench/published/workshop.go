@@ -283,7 +283,6 @@ func (r *workshopRun) measures(law []float64, updates []int, test *vi.Rows) ([]f
 	return measures, nil
 }
 
-// subset copies rows.
 func subset(rows *vi.Rows, records []int) *vi.Rows {
 	of := &vi.Rows{P: rows.P}
 	for _, i := range records {

@@ -158,7 +158,6 @@ func (t *latent) evaluate(m *moment, s, theta []float64) {
 	m.logDensity = -0.5 * (dense.LogDet(m.chol, t.p) + quad)
 }
 
-// accept makes the proposal the state.
 func (t *latent) accept() { t.given, t.other = t.other, t.given }
 
 // regression is where a chain stands, (θ, σ², S_j), and moves θ and σ² given the S_j.

@@ -186,7 +186,6 @@ func (b *bench) observe(t *tally, r *release.Release, chosen int) error {
 	return nil
 }
 
-// seeBox sees a release in the box.
 func (b *bench) seeBox(r *release.Release, _ int) (*seen, error) {
 	z := r.Statistics.Vector()
 	s := &seen{misstated: r.Noise != b.noise || r.Privacy == nil || *r.Privacy != b.Privacy || b.counted() != (r.NNoise == b.noise.Scale)}

@@ -89,7 +89,6 @@ func (l law) cells(most int) cells {
 	return c
 }
 
-// find returns the cell of k.
 func (c cells) find(k float64) int { return sort.SearchFloat64s(c.edges, k) }
 
 // with are the probabilities of cells of two independent laws.

@@ -77,7 +77,6 @@ func (b *bench) radii(look *release.Look) law {
 	return law{release.Laplace, look.Radii.Scale, 1}
 }
 
-// seeSteps sees a release of several steps.
 func (b *bench) seeSteps(r *release.Release, trial int) (*seen, error) {
 	if err := b.shaped(r); err != nil {
 		return nil, err
@@ -109,7 +108,6 @@ func (b *bench) seeRadii(s *seen, look *release.Look, exact [2]inFrame, trial in
 	s.ratio += ratio
 }
 
-// seeSums sees the sums.
 func (b *bench) seeSums(s *seen, look *release.Look, exact [2]inFrame) {
 	var length [2]float64
 	for i := range exact {

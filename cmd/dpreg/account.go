@@ -78,7 +78,6 @@ func (f *flags) accountOf(mechanism string) error {
 	})
 }
 
-// find finds out what is asked for.
 func (c *account) find() error {
 	if c.Mechanism == laplace {
 		left := c.missing("scale", "count", "epsilon", "delta")
@@ -134,7 +133,6 @@ func (c *account) training() accounting.Training {
 	return accounting.Training{Multiplier: (c.Sigma + c.Scale) / c.Sensitivity, Rate: cmp.Or(c.Q, 1), Steps: int(c.Steps + c.Count), Scheme: c.scheme}
 }
 
-// answer is an accountant's.
 func (c *account) answer(a accounting.Accountant) (float64, error) {
 	epsilon, delta := c.Epsilon, c.AtDelta
 	switch c.Quantity {

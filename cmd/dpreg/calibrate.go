@@ -133,7 +133,6 @@ func (s *study) statePrior(d *calibration.Design) error {
 // modelsClamping is the method that can.
 var modelsClamping = individual.Method{}.Name()
 
-// arms takes --method, --kernel and --sensitivity.
 func (s *study) arms(d *calibration.Design) error {
 	if s.method == "" && s.kernel == "" && s.sensitivity == "" {
 		return nil
@@ -196,7 +195,6 @@ func runCompare(f *flags, tables []string) error {
 	return s.run(s.comparison)
 }
 
-// comparison is what the flags say.
 func (s *study) comparison() (*calibration.Design, error) {
 	if s.epsilon == "" {
 		return nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")

@@ -164,7 +164,6 @@ type checked struct {
 	of *declared
 }
 
-// Set checks a value before it is one.
 func (c *checked) Set(text string) error {
 	switch {
 	case text == "":
@@ -204,7 +203,6 @@ func (f *flags) note(format string, args ...any) {
 	}
 }
 
-// progress is where bars are drawn.
 func (f *flags) progress() io.Writer {
 	if f.quiet {
 		return io.Discard
@@ -215,7 +213,6 @@ func (f *flags) progress() io.Writer {
 // say notes what must not be missed: what is spent, and of what.
 func (f *flags) say(text string) { note(f.stderr(), "%s", text) }
 
-// given tells whether a flag was given.
 func (f *flags) given(name string) bool { return f.cmd.Flags().Changed(name) }
 
 // refuseGiven refuses the first of some flags that was given, in words that take its name.

@@ -113,7 +113,6 @@ func differ(custodians []dpreg.Custodian) string {
 	return ""
 }
 
-// selectModel takes a model from a release.
 func (f *flags) selectModel(r *release.Release) (*release.Release, error) {
 	out, err := r.Select(f.formula)
 	if err != nil {
@@ -191,7 +190,6 @@ func (f *flags) parsePrior() (p model.StatedPrior, err error) {
 	return p, nil
 }
 
-// printThePrior prints the prior for releases.
 func (f *flags) printThePrior(e *saved.Run) error {
 	prior, err := f.prior.For(e.Design, differ(e.Custodians), e.Releases()...)
 	if err == nil && prior == nil {

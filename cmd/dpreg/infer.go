@@ -48,7 +48,6 @@ func (f *flags) readRelease(path string) (*release.Release, error) {
 // nonPrivate is the method that needs rows, so that only fit has it.
 const nonPrivate = "non-private"
 
-// methods lists the methods of a command.
 func methods(cmd *cobra.Command) []string {
 	names := []string{dpreg.Auto}
 	for _, m := range dpreg.Methods() {

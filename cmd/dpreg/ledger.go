@@ -87,7 +87,6 @@ func (f *flags) ledgerOf(data string) custody.Account {
 	return custody.Account{Path: besides(data, ".ledger.db"), Make: true, Data: filepath.Base(data)}
 }
 
-// payment opens the ledger of data.
 func (f *flags) payment(data string) (*custody.Payment, error) {
 	return custody.NewPayment(f.ctx(), f.say, f.ledgerOf(data), f.neighbours)
 }

@@ -50,7 +50,6 @@ func usagef(format string, args ...any) error { return custody.Misusef(format, a
 
 func refusef(format string, args ...any) error { return custody.Refusef(format, args...) }
 
-// note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintln(stderr, "dpreg: "+fmt.Sprintf(format, args...))
 }
@@ -120,7 +119,6 @@ func newRoot(of named) *cobra.Command {
 	return root
 }
 
-// group adds commands under a heading.
 func group(root *cobra.Command, title string, commands []*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, c := range commands {

@@ -7,7 +7,6 @@ import (
 	"github.com/dpreg/dpreg/report"
 )
 
-// runModels weighs the sub-models of a release.
 func runModels(f *flags, paths []string) error {
 	e, err := f.checkedEvidence(paths)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/dpreg/dpreg/whatif"
 )
 
-// checkPage checks the file's name of --report.
 func (f *flags) checkPage() error {
 	if f.page != "" && plotFormat(f.page) != "html" {
 		return usagef("--report %s: the name must end in .html", f.page)
@@ -61,12 +60,10 @@ func digestOf(path string) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(content)), usage(err)
 }
 
-// writePage writes the page, if one was asked for.
 func (f *flags) writePage(mode fs.FileMode, page func(io.Writer) error) error {
 	return f.writeAsked("report", f.page, mode, page)
 }
 
-// writePlot draws what --plot asks for, if it does.
 func (f *flags) writePlot(mode fs.FileMode, draw func(w io.Writer, format string) error) error {
 	return f.writeAsked("plot", f.plot, mode, func(w io.Writer) error { return draw(w, plotFormat(f.plot)) })
 }
@@ -145,7 +142,6 @@ func (f *flags) checkPlot(keep ...string) error {
 	return within("--plot", errors.Join(inputs(keep).spare(f.plot), checkWritable(f.plot)))
 }
 
-// plotFiles are those of --plots.
 func (f *flags) plotFiles() (paths []string) {
 	for _, name := range append(slices.Clone(report.FitPlotNames), report.CustodiansPlot) {
 		for _, format := range report.PlotFormats {

@@ -124,7 +124,6 @@ func (f *flags) sought(o *plan.Options) error {
 	return nil
 }
 
-// assume parses what is said of the rows.
 func (f *flags) assume(o *plan.Options) (err error) {
 	if o.Means, err = namedNumbers("mean", f.means); err != nil {
 		return err

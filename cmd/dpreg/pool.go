@@ -124,7 +124,6 @@ func runMask(f *flags, args []string) error {
 	return nil
 }
 
-// member is the key of --key.
 func (f *flags) member() (custody.MemberKey, error) {
 	if f.memberKey == "" {
 		return custody.MemberKey{}, usagef("--key is missing: the file NAME.member.key that dpreg pool key made")

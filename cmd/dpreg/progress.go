@@ -112,7 +112,6 @@ func (b *bar) show(done, total int, text string) {
 	b.bar.SetCurrent(int64(min(done, total)))
 }
 
-// finish takes the bar away.
 func (b *bar) finish() {
 	if b.container != nil {
 		b.bar.Abort(true)
@@ -132,7 +131,6 @@ func samplingBar(stderr io.Writer, plan mcmc.Plan) *samplingBars {
 	return &samplingBars{newBar(stderr, fmt.Sprintf("warm-up, %d chains ", plan.Chains), p), newBar(stderr, "sampling ", p), plan}
 }
 
-// update is a plan's Progress.
 func (s *samplingBars) update(p mcmc.Progress) {
 	left := s.warmup.pace.Left(p.Done, p.Total, time.Now())
 	if p.Target > 0 && p.ESS == 0 { // how long it is to be, that check tells

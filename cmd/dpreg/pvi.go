@@ -149,7 +149,6 @@ func (r *viFit) partitioned(s *pvi.Session, training accounting.Training, client
 	return law, nil
 }
 
-// fitted makes the fit of a law.
 func (r *viFit) fitted(law []float64, training accounting.Training, s *pvi.Session) {
 	r.fit = s.Fit(law)
 	r.fit.Training = training

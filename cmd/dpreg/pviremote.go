@@ -223,7 +223,6 @@ func (r *viFit) client(s *pvi.Session, training accounting.Training, data string
 	return c, rows, r.orderRun(paid, dir, training)
 }
 
-// local reads the rows.
 func (r *viFit) local(s *pvi.Session, training accounting.Training, data string, paid *custody.Payment) (c *payingClient, n int64, err error) {
 	if err := r.checkOutputs(data); err != nil {
 		return nil, 0, err

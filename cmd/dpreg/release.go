@@ -65,7 +65,6 @@ type dataset struct {
 	from      string         // that file
 }
 
-// privacy is what is promised.
 func (f *flags) privacy() (release.Privacy, error) {
 	return custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
 }
@@ -99,7 +98,6 @@ func (d *dataset) findRows(data string) (err error) {
 	return err
 }
 
-// find finds the rows.
 func (f *flags) find(data string) (*table.Source, error) {
 	form, err := f.form()
 	if err != nil {
@@ -127,7 +125,6 @@ func (f *flags) noteMissing(o table.Options) {
 	}
 }
 
-// order is what the flags ask for.
 func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	o := custody.Order{
 		Mechanism:   release.Kind(d.mechanism),
@@ -353,7 +350,6 @@ func (d *dataset) locate(args []string, path string) (data string, err error) {
 	return data, err
 }
 
-// close closes what locate opened.
 func (d *dataset) close() {
 	if d.remote != nil {
 		d.remote.Close()

@@ -132,7 +132,6 @@ func (f *flags) checkDraws(own []string) error {
 	return nil
 }
 
-// readSaved reads the directory of --draws.
 func readSaved(dir string) (*saved.Run, error) {
 	run, err := saved.Dir(dir).Read()
 	return run, within("--draws", usage(err))

@@ -180,7 +180,6 @@ func (f *study) grid(d *calibration.Design) (err error) {
 	return nil
 }
 
-// takeList parses a list, where it is given.
 func takeList[T int | int64 | float64](to *[]T, flag, text string, parse func(string) (T, error)) (err error) {
 	if text != "" {
 		*to, err = parseList(flag, text, parse)

@@ -168,7 +168,6 @@ func (r *viFit) read(cells table.Options) (rows *vi.Rows, group []int, err error
 	return rows, group, err
 }
 
-// climb runs, with a bar.
 func (r *viFit) climb(rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error) {
 	bar := countingBar(r.stderr(), "climbing ")
 	o.Progress = func(done int) {

@@ -18,7 +18,6 @@ import (
 	"github.com/dpreg/dpreg/vi"
 )
 
-// conclude prints, saves and draws.
 func (r *viFit) conclude() error {
 	draws := r.drawn()
 	s := r.summary(draws)

@@ -90,7 +90,6 @@ func (j *Journal) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
 	return change, nil
 }
 
-// answer is what is kept of a round.
 func (j *Journal) answer(ctx context.Context, t pvi.Task) ([]float64, error) {
 	if t.Round < 1 || t.Round > j.rounds {
 		return nil, fmt.Errorf("round %d is asked for, and %d were agreed upon: refused", t.Round, j.rounds)

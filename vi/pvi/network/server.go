@@ -117,7 +117,6 @@ func named(next http.Handler) http.Handler {
 	})
 }
 
-// caller is the member that calls.
 func (s *Server) caller(ctx context.Context) (*member, error) {
 	name, _ := ctx.Value(nameKey{}).(string)
 	for _, m := range s.members {
@@ -128,7 +127,6 @@ func (s *Server) caller(ctx context.Context) (*member, error) {
 	return nil, connect.NewError(connect.CodePermissionDenied, fmt.Errorf("a certificate of %q is of no client of this session", name))
 }
 
-// get shows the session.
 func (s *Server) get(ctx context.Context, _ *connect.Request[empty]) (*connect.Response[pvi.Session], error) {
 	if _, err := s.caller(ctx); err != nil {
 		return nil, err
@@ -237,7 +235,6 @@ func (s *Server) tell(ctx context.Context, end *End) {
 	}
 }
 
-// untold are those who have not heard of the end.
 func (s *Server) untold() (names []string) {
 	for _, m := range s.members {
 		if !m.told {

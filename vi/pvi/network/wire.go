@@ -66,7 +66,6 @@ func (codec) Unmarshal(text []byte, v any) error {
 	return json.Unmarshal(text, v, json.RejectUnknownMembers(true))
 }
 
-// options are those of both sides.
 func options() connect.Option {
 	return connect.WithOptions(connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxFile))
 }
