@@ -28,11 +28,10 @@ type names struct {
 func newNames(p *Posterior) (*names, error) {
 	n := &names{Posterior: p, place: make(map[string]int)}
 	n.q = n.shape().Q()
-	var covariates []string
 	for _, c := range p.Design.Columns() {
 		n.columns = append(n.columns, c.Name)
 	}
-	covariates = n.columns[:len(n.columns)-1]
+	covariates := n.columns[:len(n.columns)-1]
 	for j, name := range p.Draws.Names {
 		of, ok := model.ParseParameter(name)
 		if !ok {

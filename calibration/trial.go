@@ -206,17 +206,13 @@ func Distance(x, y *posterior.Draws, columns int) float64 {
 func kernels(x, y [][]float64) (sum float64) {
 	for _, a := range x {
 		for _, b := range y {
-			sum += normalKernel(a, b)
+			s := 0.0
+			for k, v := range a {
+				d := v - b[k]
+				s += float64(d * d)
+			}
+			sum += math.Exp(-s / 2)
 		}
 	}
 	return sum
-}
-
-func normalKernel(a, b []float64) float64 {
-	s := 0.0
-	for k, v := range a {
-		d := v - b[k]
-		s += float64(d * d)
-	}
-	return math.Exp(-s / 2)
 }

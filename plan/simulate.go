@@ -225,8 +225,8 @@ func (s *simulation) average(point int) []SlopeForecast {
 		}
 		a := &slopes[j]
 		a.Name = s.forecast.Alone[j].Name
-		a.Width, a.WidthError = meanError(pick(width))
 		widths := pick(width)
+		a.Width, a.WidthError = meanError(widths)
 		slices.Sort(widths)
 		a.median = posterior.Quantile(widths, 0.5)
 		if s.forecast.InSteps() {

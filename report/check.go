@@ -64,8 +64,7 @@ func leastLikely(c *check.Result) []*check.Release {
 	if len(c.Releases) <= mostCustodians {
 		return c.Releases
 	}
-	p := func(r *check.Release) float64 { return allSums(r).P }
-	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *check.Release) int { return cmp.Compare(p(a), p(b)) })
+	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *check.Release) int { return cmp.Compare(allSums(a).P, allSums(b).P) })
 	least := sorted[:mostCustodians]
 	return slices.DeleteFunc(slices.Clone(c.Releases), func(r *check.Release) bool { return !slices.Contains(least, r) })
 }

@@ -272,8 +272,8 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 }
 
 // VariationalTrace draws the means over the steps, which are in the units named and have labels, of as many parameters as
-// fit, and the ELBO where the trace has one. A format that is none of PlotFormats is an error.
-func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, format string) error {
+// fit, and the ELBO where the trace has one.
+func VariationalTrace(trace []vi.Point, labels []string, units string) *Figure {
 	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units)}
 	shown := labels[:min(len(labels), mostPanels)]
 	short := titles(append([]string{"ELBO"}, shown...)...)
@@ -294,7 +294,7 @@ func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, for
 	for j, label := range shown {
 		add(short[label], func(p vi.Point) float64 { return p.Mean[j] })
 	}
-	return f.Write(w, format)
+	return f
 }
 
 var traceKey = Key{LineStyle: draw.LineStyle{Color: blue, Width: 1}}

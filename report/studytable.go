@@ -35,31 +35,28 @@ func studyTable(s *calibration.Summary, times []calibration.Runtime) (t table, l
 	column("kernel", true, func(c *calibration.CellSummary) string { return c.Kernel })
 	column("noise", true, func(c *calibration.CellSummary) string { return c.Sensitivity })
 	t.Left = len(t.Header)
-	value := func(header string, cell func(*calibration.CellSummary) string) bool {
-		return column(header, false, cell)
-	}
-	value("failed", func(c *calibration.CellSummary) string { return nonZero(float64(c.Failed)) })
-	value("capped", func(c *calibration.CellSummary) string { return nonZero(float64(c.Capped)) })
-	value("ESS", func(c *calibration.CellSummary) string { return number(c.ESSMedian, 0) })
+	column("failed", false, func(c *calibration.CellSummary) string { return nonZero(float64(c.Failed)) })
+	column("capped", false, func(c *calibration.CellSummary) string { return nonZero(float64(c.Capped)) })
+	column("ESS", false, func(c *calibration.CellSummary) string { return number(c.ESSMedian, 0) })
 	parts := []string{"ESS: median over trials of the smallest effective sample size"}
-	if value("KS", func(c *calibration.CellSummary) string {
+	if column("KS", false, func(c *calibration.CellSummary) string {
 		return decimals(worst(c, kolmogorov, slices.Max[[]float64]), 3)
 	}) {
 		parts = append(parts, "KS: Kolmogorov-Smirnov statistic of the truth's quantiles, the largest over quantities")
 	}
-	if s.Uniform && value("p-value", func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) }) {
+	if s.Uniform && column("p-value", false, func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) }) {
 		parts = append(parts, "p-value: the smallest over quantities, times "+strconv.Itoa(s.Tests)+", the number of tests")
 	}
 	for l, level := range calibration.Levels {
 		if level == 0.5 || level >= 0.9 {
-			value(exactly(percent(level))+"%", func(c *calibration.CellSummary) string { return covered(c, l) })
+			column(exactly(percent(level))+"%", false, func(c *calibration.CellSummary) string { return covered(c, l) })
 		}
 	}
 	parts = append(parts, "50%, 90%, 95%: how many per cent of such intervals hold the truth, least and most over parameters")
-	if value("MMD2", func(c *calibration.CellSummary) string { return decimals(c.MMD2, 4) }) {
+	if column("MMD2", false, func(c *calibration.CellSummary) string { return decimals(c.MMD2, 4) }) {
 		parts = append(parts, "MMD2: squared distance to the posterior without noise")
 	}
-	value("clamped", func(c *calibration.CellSummary) string {
+	column("clamped", false, func(c *calibration.CellSummary) string {
 		if c.Clamped == 0 {
 			return ""
 		}

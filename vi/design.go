@@ -202,22 +202,16 @@ func (d *Design) group(v []float64) int {
 	return 0
 }
 
-// Labels are those of the coefficients.
-func (d *Design) Labels() []string {
-	var labels []string
-	if d.Intercept {
-		labels = append(labels, "(Intercept)")
-	}
-	for _, c := range d.Covariates[:d.own] {
-		labels = append(labels, c.Name)
-	}
-	return labels
-}
-
 // ParameterLabels are those of all parameters but the variance: of each group's coefficients and of
 // their means, in a hierarchical model.
 func (d *Design) ParameterLabels() (labels []string) {
-	own := d.Labels()
+	var own []string // of the coefficients
+	if d.Intercept {
+		own = append(own, "(Intercept)")
+	}
+	for _, c := range d.Covariates[:d.own] {
+		own = append(own, c.Name)
+	}
 	if d.groups == 0 {
 		return own
 	}

@@ -188,7 +188,7 @@ func (s *study) fit(ctx context.Context, table *rows, kind kind, trial int) (f f
 	for _, p := range parameters {
 		f.rhat = max(f.rhat, p.RHat)
 	}
-	moved, err := r.moved(ctx, published)
+	moved, err := r.moved(published)
 	if err != nil {
 		return f, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -43,14 +44,15 @@ var populations = []population{
 	{name: "normal-.4-.7", sd: 0.4, correlation: 0.7}, {name: "normal-.4-0", sd: 0.4},
 }
 
-// rows are those of a design of m columns, with their coefficients of least squares and the
-// standard errors of these.
+// rows are those of a design of m columns, with their sums, their coefficients of least squares and
+// the standard errors of these.
 type rows struct {
 	custody.Scaled
 	design    *schema.Design
 	m         int
 	factor    string // whose dummies are the first columns; empty: none
 	dummies   int
+	exact     *ssp.Statistics
 	theta, se []float64
 }
 
@@ -113,10 +115,9 @@ func stream(purpose string, trial int) *rand.Rand {
 	return mcmc.Stream(h.Sum64(), trial)
 }
 
-func (r *rows) fit(ctx context.Context) error {
-	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
-	if err == nil {
-		r.theta, r.se = calibration.OrdinaryLeastSquares(exact, r.design)
+func (r *rows) fit(ctx context.Context) (err error) {
+	if r.exact, err = custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design}); err == nil {
+		r.theta, r.se = calibration.OrdinaryLeastSquares(r.exact, r.design)
 	}
 	return err
 }
@@ -124,12 +125,8 @@ func (r *rows) fit(ctx context.Context) error {
 // moved is by how much noise and clipping E of the sums S move the coefficients θ of least squares,
 // to first order: with S in parts XᵀX and Xᵀy, θ = (XᵀX)⁻¹Xᵀy moves by (XᵀX)⁻¹(E_xy − E_xx·θ).
 // Unlike what least squares of noisy sums does, that is finite, whatever the noise.
-func (r *rows) moved(ctx context.Context, published *release.Release) ([]float64, error) {
-	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
-	if err != nil {
-		return nil, err
-	}
-	s, e := exact.Vector(), published.Scaled()
+func (r *rows) moved(published *release.Release) ([]float64, error) {
+	s, e := r.exact.Vector(), published.Scaled()
 	floats.Sub(e, s)
 	parts := func(v []float64, n float64) (xx, xy *mat.Dense) {
 		all := mat.NewDense(r.m+1, r.m+1, nil)
@@ -143,8 +140,8 @@ func (r *rows) moved(ctx context.Context, published *release.Release) ([]float64
 		}
 		return all.Slice(0, r.m, 0, r.m).(*mat.Dense), all.Slice(0, r.m, r.m, r.m+1).(*mat.Dense)
 	}
-	xx, xy := parts(s, float64(exact.N))
-	exx, exy := parts(e, float64(published.N-exact.N))
+	xx, xy := parts(s, float64(r.exact.N))
+	exx, exy := parts(e, float64(published.N-r.exact.N))
 	var theta, moved mat.Dense
 	if err := theta.Solve(xx, xy); err != nil {
 		return nil, err

@@ -69,7 +69,11 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		return err
 	}
 	for chain := range draws.NumChains() {
-		if err := write(draws, chain, filepath.Join(*save, fmt.Sprintf("draws-%d.csv", chain+1))); err != nil {
+		file, err := os.Create(filepath.Join(*save, fmt.Sprintf("draws-%d.csv", chain+1)))
+		if err == nil {
+			err = errors.Join(draws.WriteStanCSV(file, chain, nil), file.Close())
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -83,14 +87,6 @@ func read(path, prior string) (*model.Problem, error) {
 	}
 	p, err := model.StatedPrior{File: prior}.For(&r.Schema, "")
 	return &model.Problem{Releases: []*release.Release{r}, Prior: p}, err
-}
-
-func write(draws *posterior.Draws, chain int, path string) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(draws.WriteStanCSV(file, chain, nil), file.Close())
 }
 
 // timed runs a method, and returns the CPU seconds of the process that it took.

@@ -55,13 +55,9 @@ func custodiansStudy(delta float64) func(source) (*study, error) {
 		if delta > 0 {
 			noise = fmt.Sprintf("Gaussian with δ = %g", delta)
 		}
-		s := &study{intro: fmt.Sprintf(custodiansIntro, noise), settings: []string{"case", "method"}, header: []string{"square error", "coverage", "width", "warned"}}
-		cases := 0
+		s, cases := custodiansTable(fmt.Sprintf(custodiansIntro, noise)), 0
 		add := func(name string, custodians ...custodian) {
-			c := custodianCase{cases, custodians}
-			for _, m := range custodianMethods(delta) {
-				s.arms = append(s.arms, arm{[]string{name, m.name}, func(ctx context.Context, seed uint64) ([]float64, error) { return c.run(ctx, m, seed) }, custodiansRow})
-			}
+			s.addCase(name, custodianCase{cases, custodians}, custodianMethods(delta))
 			cases++
 		}
 		for _, j := range []int{1, 5, 10} {
@@ -74,6 +70,18 @@ func custodiansStudy(delta float64) func(source) (*study, error) {
 		add("J = 5, one ε = 10, four ε = 0.1", custodian{fifth, 10, delta}, weak, weak, weak, weak)
 		add("J = 5, ε = 0.3, one has 92 % of the rows", custodian{custodianRows - 4*few, 0.3, delta}, small, small, small, small)
 		return s, nil
+	}
+}
+
+// custodiansTable is a study without a case.
+func custodiansTable(intro string) *study {
+	return &study{intro: intro, settings: []string{"case", "method"}, header: []string{"square error", "coverage", "width", "warned"}}
+}
+
+// addCase adds what each method makes of a case.
+func (s *study) addCase(name string, c custodianCase, methods []custodianMethod) {
+	for _, m := range methods {
+		s.arms = append(s.arms, arm{[]string{name, m.name}, func(ctx context.Context, seed uint64) ([]float64, error) { return c.run(ctx, m, seed) }, custodiansRow})
 	}
 }
 

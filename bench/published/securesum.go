@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,17 +19,15 @@ noise of which no custodian, or a third of them, may know its own.`
 // secureSumStudy compares one noise in all with one for each custodian.
 func secureSumStudy(source) (*study, error) {
 	const epsilon, delta = 0.3, 1e-6
-	s := &study{intro: fmt.Sprintf(secureSumIntro, custodianRows, epsilon, delta), settings: []string{"case", "method"}, header: []string{"square error", "coverage", "width", "warned"}}
+	s := custodiansTable(fmt.Sprintf(secureSumIntro, custodianRows, epsilon, delta))
 	for number, j := range []int{3, 10, 100} {
 		c := custodianCase{number, slices.Repeat([]custodian{{custodianRows / j, epsilon, delta}}, j)}
-		for _, m := range []custodianMethod{
+		s.addCase(fmt.Sprintf("J = %d", j), c, []custodianMethod{
 			{"non-private", 1, model.Naive{}, func(d pooledData) *model.Problem { return d.without }},
 			{"separate", 1, exact.Method{}, func(d pooledData) *model.Problem { return d.noisy }},
 			{"one noise", 1, exact.Method{}, c.oneNoise(0)},
 			{"one noise, a third colludes", 1, exact.Method{}, c.oneNoise(j / 3)},
-		} {
-			s.arms = append(s.arms, arm{[]string{fmt.Sprintf("J = %d", j), m.name}, func(ctx context.Context, seed uint64) ([]float64, error) { return c.run(ctx, m, seed) }, custodiansRow})
-		}
+		})
 	}
 	return s, nil
 }
@@ -38,7 +35,7 @@ func secureSumStudy(source) (*study, error) {
 // oneNoise adds up the sums of custodians, with a share of the noise each.
 func (c custodianCase) oneNoise(colluding int) func(pooledData) *model.Problem {
 	j, one := len(c.custodians), c.custodians[0]
-	noise, err := ssp.Calibrate(regression2.M(), release.Privacy{Epsilon: one.epsilon, Delta: one.delta, Neighbours: release.ReplaceOne}, release.Gaussian, ssp.Exact)
+	noise, err := one.noise()
 	if err != nil {
 		panic(err) // the study's own constants
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -194,9 +195,5 @@ func (v *vae) draw(path string, theta []float64, rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	if err := png.Encode(f, picture); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return errors.Join(png.Encode(f, picture), f.Close())
 }

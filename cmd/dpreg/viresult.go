@@ -37,10 +37,7 @@ func (r *viFit) conclude() error {
 		}
 		r.note("draws and summary saved in %s", r.save)
 	}
-	err = r.writePlot(mode, func(w io.Writer, format string) error {
-		return report.VariationalTrace(w, r.trace(), r.labels(), r.units, format)
-	})
-	if err != nil {
+	if err := r.writePlot(mode, report.VariationalTrace(r.trace(), r.labels(), r.units).Write); err != nil {
 		return err
 	}
 	if r.nonPrivate {

@@ -18,11 +18,9 @@ type Protection struct {
 	Stream           *mechanisms.Stream // the secret randomness of one client
 }
 
-func (p Protection) none() bool { return p.Clip == 0 && p.Multiplier == 0 }
-
 func (p Protection) check() error {
 	switch {
-	case p.none():
+	case p.Clip == 0 && p.Multiplier == 0:
 		return nil
 	case !(p.Clip >= 1e-30 && p.Clip <= 1e30) || !(p.Multiplier > 0 && p.Multiplier <= accounting.MaxMultiplier):
 		return fmt.Errorf("records are protected by a positive clip and multiplier, not %v and %v", p.Clip, p.Multiplier)

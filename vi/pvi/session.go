@@ -106,7 +106,10 @@ func (s *Session) Local(rows *vi.Rows, multiplier float64, stream *mechanisms.St
 	if s.Rate*n < 1 {
 		return nil, fmt.Errorf("--rate %v of %v rows is less than one row; take a larger rate, or leave this client out", s.Rate, n)
 	}
-	likelihood, err := s.likelihood(rows)
+	likelihood, err := Normal(rows, s.ErrorSD)
+	if s.Model == vi.LogisticKind {
+		likelihood, err = Logistic(rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +121,6 @@ func (s *Session) Local(rows *vi.Rows, multiplier float64, stream *mechanisms.St
 		return nil, err
 	}
 	return NewLocal(rule, s.Damping, s.Rounds)
-}
-
-func (s *Session) likelihood(rows *vi.Rows) (Likelihood, error) {
-	if s.Model == vi.LogisticKind {
-		return Logistic(rows)
-	}
-	return Normal(rows, s.ErrorSD)
 }
 
 // Family is that of the laws. Errors: as of vi.DesignOf.
