@@ -210,11 +210,8 @@ func (a *Answers) WriteJSON(w io.Writer) error { return number.Lines(w, a) }
 func (a *Answers) WriteCSV(w io.Writer) error {
 	records := [][]string{{"question", "mean", "sd", "mcse_mean", "lower", "median", "upper", "rhat", "ess", "probability", "probability_mcse", "bayes_factor_01", "log_bayes_factor_mcse"}}
 	for _, x := range a.Answers {
-		record := []string{x.Question}
-		for _, v := range []float64{x.Mean, x.SD, x.MCSEMean, x.Lower, x.Median, x.Upper, x.RHat, x.ESS, number.Known(x.Probability), number.Known(x.MCSE), number.Known(x.Evidence), number.Known(x.LogMCSE)} {
-			record = append(record, number.CSV(v))
-		}
-		records = append(records, record)
+		values := number.CSVs(x.Mean, x.SD, x.MCSEMean, x.Lower, x.Median, x.Upper, x.RHat, x.ESS, number.Known(x.Probability), number.Known(x.MCSE), number.Known(x.Evidence), number.Known(x.LogMCSE))
+		records = append(records, append([]string{x.Question}, values...))
 	}
 	return csv.NewWriter(w).WriteAll(records)
 }

@@ -120,15 +120,20 @@ func ksExact(n int, d float64) float64 {
 // KSCritical returns the d that D_n, of n uniform values, reaches with probability
 // level, 0 < level < 1.
 func KSCritical(n int, level float64) float64 {
-	low, high := 0.0, 1.0
+	_, d := bisect(0, 1, func(d float64) bool { return ksTail(n, d) > level })
+	return d
+}
+
+// bisect narrows the interval in which below ends to hold.
+func bisect(low, high float64, below func(float64) bool) (float64, float64) {
 	for range 60 {
-		if middle := (low + high) / 2; ksTail(n, middle) > level {
+		if middle := (low + high) / 2; below(middle) {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	return high
+	return low, high
 }
 
 // Ranked is L, the number of posterior draws among which the truth is ranked:
@@ -157,17 +162,10 @@ func NewBand(trials int, level float64) *Band {
 		panic("calibration: a band needs trials and a level between 0 and 1")
 	}
 	w := newWalk(trials)
-	low, high := math.Log(1e-300), 0.0 // of log γ: inside with probability ≥ level, and not
-	for range 60 {
-		if middle := (low + high) / 2; w.inside(math.Exp(middle)) >= level {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	log, _ := bisect(math.Log(1e-300), 0, func(log float64) bool { return w.inside(math.Exp(log)) >= level }) // of γ
 	b := &Band{Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
 	for i := range b.Lower {
-		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(low))
+		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(log))
 	}
 	return b
 }

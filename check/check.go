@@ -305,11 +305,8 @@ const na = "NA"
 
 func (c *Release) records() (records [][]string) {
 	for _, e := range c.Entries {
-		record := []string{"entry", e.Label, e.Block}
-		for _, v := range []float64{e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5} {
-			record = append(record, number.CSV(v))
-		}
-		records = append(records, append(record, number.CSV(e.P), e.calibrated(), na))
+		values := number.CSVs(e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5, e.P)
+		records = append(records, slices.Concat([]string{"entry", e.Label, e.Block}, values, []string{e.calibrated(), na}))
 	}
 	for _, b := range c.Blocks {
 		records = append(records, blockRecord(b))

@@ -174,8 +174,8 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 	if f.InSteps() {
 		s.standard = standardRows(len(f.Design.Covariates) + 1 - o.dummies)
 	}
-	f.Alone = s.alone(o.Truth)
-	if err := s.run(ctx, o); err != nil {
+	f.Alone = s.alone()
+	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
 	for i := range f.Points {
@@ -303,7 +303,6 @@ func (f *Forecast) WriteJSON(w io.Writer) error { return number.Lines(w, f) }
 // JSON's members, numbers in full precision, NA for what does not exist. Steps and medians are
 // there where InSteps.
 func (f *Forecast) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
 	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
 		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
 	if f.InSteps() {
@@ -312,14 +311,12 @@ func (f *Forecast) WriteCSV(w io.Writer) error {
 	for _, p := range f.Points {
 		for _, s := range p.Slopes {
 			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon), string(p.Noise.Kind), number.CSV(p.Noise.Scale), s.Name}
-			for _, v := range []float64{s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError} {
-				record = append(record, number.CSV(v))
-			}
+			record = append(record, number.CSVs(s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError)...)
 			if f.InSteps() {
 				record = append(record, strconv.Itoa(max(p.Steps, 1)), number.CSV(s.median))
 			}
 			records = append(records, record)
 		}
 	}
-	return out.WriteAll(records)
+	return csv.NewWriter(w).WriteAll(records)
 }

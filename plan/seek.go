@@ -73,7 +73,7 @@ func (o Options) sought() (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Alone = newSimulation(f, o).alone(o.Truth)
+	f.Alone = newSimulation(f, o).alone()
 	if o.Slope < 0 || o.Slope >= len(f.Alone) {
 		return nil, fmt.Errorf("slope %d: there are %d", o.Slope, len(f.Alone))
 	}

@@ -33,10 +33,9 @@ const (
 
 // simulation works a forecast out.
 type simulation struct {
+	Options
 	forecast *Forecast
 	frame    schema.Frame
-	pool     bool
-	responds bool        // the factor is the response
 	truth    []float64   // scaled; NaN: as assumed
 	standard []float64   // rows of a crowd, where there are several looks
 	results  [][]outcome // [point][release]
@@ -44,7 +43,7 @@ type simulation struct {
 }
 
 func newSimulation(f *Forecast, o Options) *simulation {
-	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, responds: o.responds}
+	return &simulation{Options: o, forecast: f, frame: o.Family.Design(f.Design).Frame()}
 }
 
 // sums draws those of n rows, or their like.
@@ -80,7 +79,7 @@ const (
 
 // alone describes the prior of each slope without a release, normal given σ² and the free scales, which are
 // drawn from their prior.
-func (s *simulation) alone(truth []float64) []PriorSlope {
+func (s *simulation) alone() []PriorSlope {
 	f := s.forecast
 	p, q := len(f.Design.Covariates), f.Prior.Theta.Dim()
 	sds := reference.PriorSDs(f.Prior, priorDraws)
@@ -89,12 +88,12 @@ func (s *simulation) alone(truth []float64) []PriorSlope {
 	for j := range slopes {
 		factor := s.frame.Half[p] / s.frame.Half[j] // a slope in the data's units over the scaled one
 		slopes[j] = PriorSlope{f.Design.Covariates[j].Name, 2 * factor * reference.Quantile((1+f.Level)/2, reference.Column(sds, q-p+j)), math.NaN()}
-		if truth != nil {
-			slopes[j].Truth = truth[j]
+		if s.Truth != nil {
+			slopes[j].Truth = s.Truth[j]
 		}
 		s.truth[j] = slopes[j].Truth / factor
 	}
-	if !s.pool {
+	if !s.Pool {
 		return slopes
 	}
 	one := PriorSlope{Name: "slope", Truth: slopes[0].Truth}
@@ -104,16 +103,16 @@ func (s *simulation) alone(truth []float64) []PriorSlope {
 	return []PriorSlope{one}
 }
 
-func (s *simulation) run(ctx context.Context, o Options) error {
+func (s *simulation) run(ctx context.Context) error {
 	f := s.forecast
 	total := len(f.Points) * f.Releases
 	s.results = make([][]outcome, len(f.Points))
 	for i := range s.results {
 		s.results[i] = make([]outcome, f.Releases)
 	}
-	return parallel.Each(ctx, o.Workers, total, o.Progress, func(ctx context.Context, i int) (err error) {
+	return parallel.Each(ctx, s.Workers, total, s.Progress, func(ctx context.Context, i int) (err error) {
 		point, k := i%len(f.Points), i/len(f.Points)
-		s.results[point][k], err = s.release(ctx, o, point, k)
+		s.results[point][k], err = s.release(ctx, point, k)
 		return err
 	})
 }
@@ -128,7 +127,7 @@ const (
 )
 
 // release simulates release k of a point.
-func (s *simulation) release(ctx context.Context, o Options, point, k int) (outcome, error) {
+func (s *simulation) release(ctx context.Context, point, k int) (outcome, error) {
 	f := s.forecast
 	at := f.Points[point]
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
@@ -150,7 +149,7 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, err
 	}
 	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
-	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Family: f.Family, Prior: o.Prior, Plan: plan})
+	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Family: f.Family, Prior: s.Prior, Plan: plan})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +194,7 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 	if worst > uneasyRHat || math.IsNaN(worst) {
 		s.uneasy.Add(1)
 	}
-	if s.pool {
+	if s.Pool {
 		return slopes.pooled(), nil
 	}
 	return slopes, nil

@@ -365,12 +365,9 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 	records := [][]string{{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
 		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column", "p_positive"}}
 	for _, p := range s.named() {
-		record := []string{p.Name, p.Label}
-		for _, v := range []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
-			p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, number.Known(p.Contraction), p.Lower, p.Upper, number.Known(p.Price), number.Known(p.Shrinkage)} {
-			record = append(record, number.CSV(v))
-		}
-		records = append(records, append(record, p.Column, number.CSV(p.Positive)))
+		values := number.CSVs(p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
+			p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, number.Known(p.Contraction), p.Lower, p.Upper, number.Known(p.Price), number.Known(p.Shrinkage))
+		records = append(records, slices.Concat([]string{p.Name, p.Label}, values, []string{p.Column, number.CSV(p.Positive)}))
 	}
 	return csv.NewWriter(w).WriteAll(records)
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -134,6 +136,21 @@ func tree(t *testing.T) map[string]string {
 	})
 	must.Do(t, err)
 	return files
+}
+
+// refusals fails unless runs with these arguments end with the codes and the messages behind them, print
+// nothing else and write nothing.
+func refusals(t *testing.T, of map[string]string, run func(args string) result) {
+	t.Helper()
+	before := tree(t)
+	for args, want := range of {
+		code, text, _ := strings.Cut(want, " ")
+		r := run(args)
+		if fmt.Sprint(r.code) != code || !strings.Contains(r.stderr, text) || r.stdout != "" {
+			t.Errorf("%q: exit code %d, want %s, stdout %q, stderr:\n%s", args, r.code, want, r.stdout, r.stderr)
+		}
+	}
+	unchanged(t, before)
 }
 
 // unchanged fails where files were written, changed or removed since before.

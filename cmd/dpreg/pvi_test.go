@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -98,8 +97,7 @@ func TestWrongPVIRows(t *testing.T) {
 	write(t, "other.schema.json", strings.Replace(read(t, "all.schema.json"), "80", "90", 1))
 	write(t, "west.schema.json", read(t, "all.schema.json"))
 	write(t, "tiny.csv", "age,y,high\n30,1,no\n40,7,yes\n")
-	before := tree(t)
-	for args, want := range map[string]string{
+	refusals(t, map[string]string{
 		"--eps 1 --delta 1e-5 --formula high~age west.csv other.csv": "2 do not have the same columns, bounds and levels",
 		"north.csv":                                                                                                      "2 dpreg vi is for that",
 		"--formula high~age north.csv south.csv":                                                                         "2 --eps is missing",
@@ -117,14 +115,5 @@ func TestWrongPVIRows(t *testing.T) {
 		"--eps 1 --delta 1e-5 --rounds 0 north.csv south.csv":                                                            "2 --rounds 0",
 		"--eps 1 --delta 1e-5 --ledger none.db --rate 1 --formula high~age north.csv south.csv --schema all.schema.json": "2 no such ledger",
 		"": "2 files of two clients",
-	} {
-		code, text, _ := strings.Cut(want, " ")
-		r := command(append([]string{"pvi"}, withoutLedger(args)...)...)
-		if fmt.Sprint(r.code) != code || !strings.Contains(r.stderr, text) || r.stdout != "" {
-			t.Errorf("%q: exit code %d, want %s, stdout %q, stderr:\n%s", args, r.code, want, r.stdout, r.stderr)
-		}
-	}
-	if after := tree(t); !maps.Equal(after, before) {
-		t.Errorf("something was written:\n%s", after)
-	}
+	}, func(args string) result { return command(append([]string{"pvi"}, withoutLedger(args)...)...) })
 }

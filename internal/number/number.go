@@ -37,6 +37,15 @@ func CSV(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// CSVs are fields of a CSV file.
+func CSVs(values ...float64) []string {
+	fields := make([]string, len(values))
+	for i, v := range values {
+		fields[i] = CSV(v)
+	}
+	return fields
+}
+
 // Known is a number that may be unknown: NaN then.
 func Known(v *float64) float64 {
 	if v == nil {
