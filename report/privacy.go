@@ -82,12 +82,12 @@ func above(x float64) string { return strconv.FormatFloat(x*(1+5e-6), 'g', 6, 64
 
 // unpromised is what nobody should read into it.
 func unpromised(r *release.Release) string {
-	text := "Columns, bounds, levels, the formula and the wish to release must have been chosen without looking at the data; the program cannot check that. "
+	chosen := "Columns, bounds, levels"
 	if r.Bounds != nil {
-		text = "Columns, the formula and the wish to release must have been chosen without looking at the data; the program cannot check that. "
+		chosen = "Columns"
 	}
-	text += "What is true of everybody, such as a slope, may be inferred, and applied to anyone, in the data or not. " +
+	return chosen + ", the formula and the wish to release must have been chosen without looking at the data; the program cannot check that. " +
+		"What is true of everybody, such as a slope, may be inferred, and applied to anyone, in the data or not. " +
 		"Other releases of the same persons add to this one: the custodian's ledger counts them. " +
 		"That noise was drawn as stated rests on the custodian, the machine and the program; a signature says who stands for it."
-	return text
 }

@@ -138,19 +138,9 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 	return t.iterate(ctx, s, exact)
 }
 
-// server is what pvi.Server and guarded are.
-type server interface {
-	Global() []float64
-	Rejections() int
-	Ask(ctx context.Context, clients ...int) (bool, error)
-}
-
-func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uint64) (server, error) {
+func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uint64) (*pvi.Server, error) {
 	if t.sharing != "" {
-		g := newGuarded(f, prior, rules)
-		g.sharing, g.damping, g.clip, g.multiplier = t.sharing, t.damping, t.clip, t.multiplier
-		g.stream = mechanisms.NewStream(simulated(seed, math.MaxUint64))
-		return g, nil
+		return t.guard(f, prior, rules, mechanisms.NewStream(simulated(seed, math.MaxUint64)))
 	}
 	return serve(f, prior, t.damping, t.rounds, rules...)
 }
@@ -164,7 +154,7 @@ func (t thesis) simulate(theta float64, rng *rand.Rand) *vi.Rows {
 	return rows
 }
 
-func (t thesis) iterate(ctx context.Context, s server, exact []float64) ([]float64, error) {
+func (t thesis) iterate(ctx context.Context, s *pvi.Server, exact []float64) ([]float64, error) {
 	const last = 10
 	kl := 0.
 	for round := range t.rounds {
@@ -208,73 +198,50 @@ const (
 	published = "published"
 )
 
-// guarded protects a client's records as a whole: neighbours are a client that takes part
-// and one that sends nothing but noise. Each round a client's way to its aim, v, leaves as
+// guarded is a client whose records are protected as a whole: neighbours are a client that takes
+// part and one that sends nothing but noise. Each round its way to its aim, v, leaves as
 //
 //	α (v / max(1, ‖v‖/C) + noise).
 //
 // README.md has the proof for individual and aggregated, and the trust that aggregated
 // needs.
 type guarded struct {
-	family           pvi.Family
-	prior, global    []float64
-	rules            []pvi.Rule
-	factors, changes [][]float64
-	sharing          string
-	damping          float64 // α
-	clip, multiplier float64 // C and σ; σ = 0 adds no noise
-	stream           *mechanisms.Stream
-	rejections       int
+	thesis // whose σ = 0 adds no noise
+	rule   pvi.Rule
+	prior  []float64
+	change []float64
+	stream *mechanisms.Stream
 }
 
-func newGuarded(family pvi.Family, prior []float64, rules []pvi.Rule) *guarded {
-	g := &guarded{family: family, prior: prior, global: slices.Clone(prior), rules: rules}
-	for range rules {
-		g.factors, g.changes = append(g.factors, make([]float64, len(prior))), append(g.changes, make([]float64, len(prior)))
+// guard has a server of clients that are guarded.
+func (t thesis) guard(f pvi.Family, prior []float64, rules []pvi.Rule, stream *mechanisms.Stream) (*pvi.Server, error) {
+	clients := make([]pvi.Client, len(rules))
+	for m, rule := range rules {
+		clients[m] = &guarded{t, rule, prior, make([]float64, f.Len()), stream}
 	}
-	return g
+	return pvi.NewServer(f, prior, clients)
 }
 
-func (g *guarded) Global() []float64 { return g.global }
-func (g *guarded) Rejections() int   { return g.rejections }
-
-// Ask lets all clients change their factors, and accepts all changes or, where they
-// would leave no law, none: which is a function of the noisy sum.
-func (g *guarded) Ask(ctx context.Context, _ ...int) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
+// Update implements pvi.Client. What the server makes of all changes, which it rejects where they
+// would leave no law, is a function of the noisy sum.
+func (g *guarded) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
+	factor := slices.Clone(t.Factor)
+	if g.sharing == aggregated {
+		floats.SubTo(factor, t.Global, g.prior)
+		floats.Scale(1/float64(g.clients), factor)
 	}
-	next := slices.Clone(g.global)
-	sum := make([]float64, len(next))
-	for m, rule := range g.rules {
-		factor, change := g.factors[m], g.changes[m]
-		if g.sharing == aggregated {
-			floats.SubTo(factor, g.global, g.prior)
-			floats.Scale(1/float64(len(g.rules)), factor)
-		}
-		rule.Aim(change, g.global, factor)
-		floats.Sub(change, factor)
-		g.release(change)
-		floats.Scale(g.damping, change)
-		floats.Add(sum, change)
-	}
-	floats.Add(next, sum)
-	if !g.family.Proper(next) {
-		g.rejections++
-		return true, nil
-	}
-	g.global = next
-	for m, change := range g.changes {
-		floats.Add(g.factors[m], change)
-	}
-	return true, nil
+	g.rule.Aim(g.change, t.Global, factor)
+	floats.Sub(g.change, factor)
+	g.release(g.change)
+	floats.Scale(g.damping, g.change)
+	return g.change, ctx.Err()
 }
 
 // release clips a vector and adds the client's part of the noise.
 func (g *guarded) release(v []float64) {
 	multiplier := g.multiplier
 	if g.sharing != individual {
-		multiplier *= 1 / math.Sqrt(float64(len(g.rules)))
+		multiplier *= 1 / math.Sqrt(float64(g.clients))
 	}
 	if multiplier == 0 {
 		floats.Scale(1/max(1, floats.Norm(v, 2)/g.clip), v)

@@ -17,7 +17,7 @@ import (
 )
 
 // step is a round of all clients.
-func step(t *testing.T, s server) {
+func step(t *testing.T, s *pvi.Server) {
 	t.Helper()
 	must.Get(s.Ask(t.Context()))(t)
 }
@@ -31,16 +31,15 @@ func (c constant) Aim(dst, _, _ []float64) { copy(dst, c) }
 
 // protected has clients that have nothing to say, but for the last one, whose aim is far away,
 // or likewise nothing.
-func protected(sharing string, multiplier float64, clients int, far bool, seed uint64) *guarded {
+func protected(t *testing.T, sharing string, multiplier float64, clients int, far bool, seed uint64) *pvi.Server {
+	t.Helper()
 	rules := slices.Repeat([]pvi.Rule{constant{0, 0}}, clients)
 	if far {
 		rules[clients-1] = constant{1e9, 0}
 	}
 	f := pvi.Family{Dim: 1, Full: true}
-	g := newGuarded(f, f.Isotropic(1e-3), rules)
-	g.sharing, g.damping, g.clip, g.multiplier = sharing, 0.1, 1, multiplier
-	g.stream = mechanisms.NewStream(simulated(seed, 5))
-	return g
+	of := thesis{clients: clients, sharing: sharing, damping: 0.1, clip: 1, multiplier: multiplier}
+	return must.Get(of.guard(f, f.Isotropic(1e-3), rules, mechanisms.NewStream(simulated(seed, 5))))(t)
 }
 
 // Whether a client takes part may be seen from 77 rounds no better than from 77 normal
@@ -59,7 +58,7 @@ func TestGuardHidesAClient(t *testing.T) {
 		var last [2][]float64
 		for far := range 2 {
 			for run := range runs {
-				s := protected(c.sharing, 5, 20, far == 1, uint64(2*run+far))
+				s := protected(t, c.sharing, 5, 20, far == 1, uint64(2*run+far))
 				for range rounds {
 					step(t, s)
 				}
@@ -86,7 +85,7 @@ func TestGuardMessage(t *testing.T) {
 	for trial := range 2000 {
 		clip := math.Exp(5 * rng.NormFloat64())
 		message := func(way []float64) []float64 {
-			g := guarded{sharing: individual, clip: clip, multiplier: 1, stream: mechanisms.NewStream(simulated(uint64(trial), 5))}
+			g := guarded{thesis: thesis{sharing: individual, clip: clip, multiplier: 1}, stream: mechanisms.NewStream(simulated(uint64(trial), 5))}
 			g.release(way)
 			return way
 		}
@@ -113,7 +112,7 @@ func TestNoiseOfARound(t *testing.T) {
 	for sharing, want := range map[string]float64{individual: 0.4 * math.Sqrt(8), aggregated: 0.4, published: 0.4} {
 		var noise []float64
 		for run := range 2000 {
-			g := protected(sharing, 4, 8, false, uint64(run))
+			g := protected(t, sharing, 4, 8, false, uint64(run))
 			step(t, g)
 			noise = append(noise, g.Global()[0])
 		}
@@ -126,10 +125,10 @@ func TestNoiseOfARound(t *testing.T) {
 // A round that would leave no law moves nothing.
 func TestGuardRollsBack(t *testing.T) {
 	f := pvi.Family{Dim: 1, Full: true}
-	g := newGuarded(f, f.Isotropic(1), []pvi.Rule{constant{1, 1}, constant{1, -5}})
-	g.sharing, g.damping, g.clip = individual, 1, 100
-	step(t, g)
-	if g.Rejections() != 1 || !floats.Equal(g.Global(), []float64{0, 1}) || !floats.Equal(g.factors[0], []float64{0, 0}) {
-		t.Errorf("after %d rejections: global %v, factors %v", g.Rejections(), g.Global(), g.factors)
+	of := thesis{clients: 2, sharing: individual, damping: 1, clip: 100}
+	s := must.Get(of.guard(f, f.Isotropic(1), []pvi.Rule{constant{1, 1}, constant{1, -5}}, nil))(t)
+	step(t, s)
+	if s.Rejections() != 1 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(s.Factor(0), []float64{0, 0}) {
+		t.Errorf("after %d rejections: global %v, factor %v", s.Rejections(), s.Global(), s.Factor(0))
 	}
 }

@@ -198,8 +198,6 @@ func (f *flags) printThePrior(e *saved.Run) error {
 	if err != nil {
 		return usage(err)
 	}
-	return buffered(f.stdout(), func(out io.Writer) error {
-		_, err := io.WriteString(out, strings.Join(prior.Words(f.prior.Family.Design(e.Design)), "\n")+"\n")
-		return err
-	})
+	_, err = io.WriteString(f.stdout(), strings.Join(prior.Words(f.prior.Family.Design(e.Design)), "\n")+"\n")
+	return err
 }

@@ -51,10 +51,8 @@ func verifyLedger(f *flags, args []string) error {
 			}
 			f.note("the head is the one after charge %d of %d", charged, len(h.Entries))
 		}
-		return buffered(f.stdout(), func(out io.Writer) error {
-			_, err := fmt.Fprintf(out, "Whole: %s, head %s\n", report.Count(len(h.Entries), "charge"), h.Head())
-			return err
-		})
+		_, err := fmt.Fprintf(f.stdout(), "Whole: %s, head %s\n", report.Count(len(h.Entries), "charge"), h.Head())
+		return err
 	})
 }
 

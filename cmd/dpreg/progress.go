@@ -28,15 +28,12 @@ func isTerminal(w io.Writer) bool {
 
 // terminalWidth is that of the terminal behind w in characters, 0 where there is none.
 func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !isTerminal(f) {
-		return 0
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := cwriter.GetSize(int(f.Fd())); err == nil {
+			return min(width, widestText)
+		}
 	}
-	width, _, err := cwriter.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return min(width, widestText)
+	return 0
 }
 
 // widestText is the length of a line beyond which a text is hard to read.

@@ -81,7 +81,18 @@ func (f *flags) checkSave(keep inputs) error {
 	if err != nil || !exists {
 		return within("--save", err)
 	}
-	return f.checkDraws(own)
+	entries, err := os.ReadDir(f.save)
+	if err != nil {
+		return within("--save", usage(err))
+	}
+	for _, e := range entries {
+		path := filepath.Join(f.save, e.Name())
+		isDraws, _ := filepath.Match("draws-*.csv", e.Name()) // the pattern is sound
+		if isDraws && !slices.Contains(own, path) {
+			return usagef("--save: %s is of another run, with more chains: remove it, or choose another directory", path)
+		}
+	}
+	return nil
 }
 
 // checkDir looks whether files can be written to a directory or, where it is still
@@ -114,22 +125,6 @@ func modeOfFit(fit *dpreg.Fit) fs.FileMode {
 		return private
 	}
 	return public
-}
-
-// checkDraws refuses draws that would stay beside the run's own files.
-func (f *flags) checkDraws(own []string) error {
-	entries, err := os.ReadDir(f.save)
-	if err != nil {
-		return within("--save", usage(err))
-	}
-	for _, e := range entries {
-		path := filepath.Join(f.save, e.Name())
-		isDraws, _ := filepath.Match("draws-*.csv", e.Name()) // the pattern is sound
-		if isDraws && !slices.Contains(own, path) {
-			return usagef("--save: %s is of another run, with more chains: remove it, or choose another directory", path)
-		}
-	}
-	return nil
 }
 
 func readSaved(dir string) (*saved.Run, error) {
