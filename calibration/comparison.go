@@ -118,10 +118,8 @@ func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 // example is the data of one trial: what methods infer from, and what they are judged by.
 // Rows are m values each, in scaled units.
 type example struct {
-	shape   model.Shape
-	family  model.Family
-	columns *schema.Design
-	prior   *model.Prior
+	*fitter
+	shape model.Shape
 	*summed
 
 	truth []float64 // θ of simulated rows; of a family and a table comparison.known
@@ -130,7 +128,7 @@ type example struct {
 }
 
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
-	e := &example{shape: shapeOf(s.columns), family: s.family, columns: s.columns, prior: s.prior, truth: s.known}
+	e := &example{fitter: &s.fitter, shape: shapeOf(s.columns), truth: s.known}
 	var next func([]float64)
 	var order []int // of a table
 	if s.data == Split {

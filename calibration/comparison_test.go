@@ -302,7 +302,7 @@ func TestIntervals(t *testing.T) {
 
 // Two draws, of lines 1 + x and −1 + x with σ = 1 and 2.
 func TestMixture(t *testing.T) {
-	e := &example{shape: model.Shape{P: 1, Intercept: true}, columns: dpreg.UnitDesign(1)}
+	e := &example{fitter: &fitter{columns: dpreg.UnitDesign(1)}, shape: model.Shape{P: 1, Intercept: true}}
 	d := &posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{1, 1, 1}, {-1, 1, 4}}}
 	below, density := newMixture(d, e).at([]float64{1, 0.5}, 2)
 	phi := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
@@ -315,7 +315,7 @@ func TestMixture(t *testing.T) {
 
 // One draw, the line y = 0 with σ = 1: three of four responses lie within 1.645.
 func TestPredict(t *testing.T) {
-	e := &example{shape: model.Shape{P: 1, Intercept: true}, columns: dpreg.UnitDesign(1), test: []float64{0.3, 0, 0.1, 1.6, -0.5, -1.7, 0, -1.6}}
+	e := &example{fitter: &fitter{columns: dpreg.UnitDesign(1)}, shape: model.Shape{P: 1, Intercept: true}, test: []float64{0.3, 0, 0.1, 1.6, -0.5, -1.7, 0, -1.6}}
 	held, score := e.predict(&posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{0, 0, 1}}})
 	must.Near(t, "held", held, 0.75, 0)
 	must.Near(t, "score", score, -(2*1.6*1.6+1.7*1.7)/8-math.Log(2*math.Pi)/2, 1e-14)

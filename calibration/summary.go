@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/posterior"
 )
 
 // SummaryFormat is the first member of a summary's JSON.
@@ -258,10 +260,7 @@ func standardError(values []float64) *float64 {
 }
 
 func median(values []float64) *float64 {
-	return known(values, 1, func(v []float64) float64 {
-		sorted, n := slices.Sorted(slices.Values(v)), len(v)
-		return (sorted[(n-1)/2] + sorted[n/2]) / 2
-	})
+	return known(values, 1, func(v []float64) float64 { return posterior.Quantile(slices.Sorted(slices.Values(v)), 0.5) })
 }
 
 func indicator(b bool) float64 {

@@ -108,13 +108,13 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	p := &Predictor{frame: o.Family.Design(design).Frame(), design: design, level: o.Level, mean: o.Mean, family: o.Family}
-	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}, family: o.Family}
-	names, pooled, err := s.names(o.Custodian, o.Common)
+	shape := model.Shape{P: len(design.Covariates), Intercept: design.Intercept}
+	names, pooled, err := o.names(d, shape)
 	if err != nil {
 		return nil, err
 	}
-	q := s.shape.Q()
-	rows, err := s.rows(names)
+	q := shape.Q()
+	rows, err := p.rows(d, u, names, q)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		}
 		return p, nil
 	}
-	p.load(rows, len(names), s.shape.Q(), pooled)
+	p.load(rows, len(names), q, pooled)
 	return p, nil
 }
 
@@ -252,40 +252,30 @@ func (p *Predictor) moments(a []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// source is where a Predictor takes parameters from.
-type source struct {
-	draws  *posterior.Draws
-	units  dpreg.Units
-	frame  schema.Frame
-	shape  model.Shape
-	family model.Family
-}
-
 // names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
 // custodian of several that are pooled partially, the whole of Ω, and υ unless it is what is common. Draws of earlier
 // versions, in which all custodians had one σ², have neither υ nor σ_j. Of a family there is no σ at all.
-func (s *source) names(custodian int, common bool) (names []string, pooled bool, err error) {
-	q := s.shape.Q()
-	first := s.shape.First()
-	names = model.Names(model.Layout{Shape: s.shape, Linked: s.family != model.Normal}.Drawn())
+func (o *Options) names(d *posterior.Draws, shape model.Shape) (names []string, pooled bool, err error) {
+	q, first, custodian := shape.Q(), shape.First(), o.Custodian
+	names = model.Names(model.Layout{Shape: shape, Linked: o.Family != model.Normal}.Drawn())
 	at := func(c, k int) string {
 		return model.Parameter{Kind: model.ThetaAt, Custodian: c, K: k + first}.Name()
 	}
-	pooled = s.draws.Index(at(1, 0)) >= 0
+	pooled = d.Index(at(1, 0)) >= 0
 	switch {
 	case custodian != 0 && !pooled:
 		return nil, false, fmt.Errorf("custodian %d: without partial pooling the draws have no coefficients of a custodian's own", custodian)
 	case custodian != 0:
 		for k := range q {
-			if names[k] = at(custodian, k); s.draws.Index(names[k]) < 0 {
+			if names[k] = at(custodian, k); d.Index(names[k]) < 0 {
 				return nil, false, fmt.Errorf("there is no custodian %d among the draws", custodian)
 			}
 		}
-		if own := (model.Parameter{Kind: model.SigmaAt, Custodian: custodian}).Name(); s.draws.Index(own) >= 0 {
+		if own := (model.Parameter{Kind: model.SigmaAt, Custodian: custodian}).Name(); d.Index(own) >= 0 {
 			names[q] = own
 		}
 		return names, false, nil
-	case common:
+	case o.Common:
 		return names, false, nil
 	case pooled:
 		for k := range q {
@@ -293,7 +283,7 @@ func (s *source) names(custodian int, common bool) (names []string, pooled bool,
 				names = append(names, model.Parameter{Kind: model.Omega, K: min(k, l) + first, L: max(k, l) + first}.Name())
 			}
 		}
-		if v := (model.Parameter{Kind: model.SpreadLogSigma}).Name(); s.draws.Index(v) >= 0 {
+		if v := (model.Parameter{Kind: model.SpreadLogSigma}).Name(); d.Index(v) >= 0 {
 			names = append(names, v)
 		}
 	}
@@ -302,21 +292,21 @@ func (s *source) names(custodian int, common bool) (names []string, pooled bool,
 
 // rows takes the parameters of these names in scaled units, draw by draw, chain after
 // chain; a σ_j as σ_j².
-func (s *source) rows(names []string) ([]float64, error) {
-	places, q := make([]int, len(names)), s.shape.Q()
+func (p *Predictor) rows(d *posterior.Draws, u dpreg.Units, names []string, q int) ([]float64, error) {
+	places, last := make([]int, len(names)), len(p.design.Covariates)
 	for i, name := range names {
-		if places[i] = s.draws.Index(name); places[i] < 0 {
+		if places[i] = d.Index(name); places[i] < 0 {
 			return nil, fmt.Errorf("the draws have no parameter %s", name)
 		}
 	}
-	n, width, h := s.draws.NumDraws(), len(s.draws.Names), s.frame.Half[s.shape.P]
+	n, width, h := d.NumDraws(), len(d.Names), p.frame.Half[last]
 	if n == 0 {
 		return nil, errors.New("there are no draws")
 	}
-	linear, rows := s.frame, make([]float64, 0, s.draws.NumChains()*n*len(names))
+	linear, rows := p.frame, make([]float64, 0, d.NumChains()*n*len(names))
 	linear.Centre = slices.Clone(linear.Centre) // those of differences, whose maps of θ are linear
-	linear.Centre[s.shape.P] = 0
-	for _, chain := range s.draws.Chains {
+	linear.Centre[last] = 0
+	for _, chain := range d.Chains {
 		for i := range n {
 			for k, at := range places {
 				v := chain[i*width+at]
@@ -326,19 +316,19 @@ func (s *source) rows(names []string) ([]float64, error) {
 				rows = append(rows, v)
 			}
 			row := rows[len(rows)-len(names):]
-			if s.units == dpreg.Original {
-				s.frame.ThetaToScaled(row[:q], row[:q])
+			if u == dpreg.Original {
+				p.frame.ThetaToScaled(row[:q], row[:q])
 			}
 			omega := row[q:]
-			if s.family == model.Normal {
+			if p.family == model.Normal {
 				if names[q] != "sigma2" {
 					row[q] *= row[q]
 				}
-				if omega = row[q+1:]; s.units == dpreg.Original {
+				if omega = row[q+1:]; u == dpreg.Original {
 					row[q] /= h * h
 				}
 			}
-			if s.units == dpreg.Original {
+			if u == dpreg.Original {
 				spreadToScaled(omega, linear, q)
 			}
 		}

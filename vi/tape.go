@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -108,12 +109,7 @@ func (t *Tape) node(rows, width int, needs, alike bool) *Node {
 }
 
 // room is x with another length.
-func room(x []float64, n int) []float64 {
-	if n > cap(x) {
-		return make([]float64, n, max(n, 2*cap(x)))
-	}
-	return x[:n]
-}
+func room(x []float64, n int) []float64 { return slices.Grow(x[:0], n)[:n] }
 
 func (n *Node) row(i int) []float64 {
 	if n.alike {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -125,11 +126,8 @@ func (c *Conn) once(ctx context.Context, said *answer) (*reply, error) {
 
 // passing tells whether an error is of a connection or of a server that ends, not of what was said.
 func passing(err error) bool {
-	switch connect.CodeOf(err) {
-	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled, connect.CodeUnknown, connect.CodeInternal, connect.CodeAborted:
-		return true
-	}
-	return false
+	all := []connect.Code{connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled, connect.CodeUnknown, connect.CodeInternal, connect.CodeAborted}
+	return slices.Contains(all, connect.CodeOf(err))
 }
 
 // plain is an error without connect's code, and without what could move a terminal's cursor.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -63,12 +64,7 @@ func Record(client pvi.Client, dir string, rounds int, memory []float64) (*Journ
 }
 
 // longer compares names of rounds by their numbers.
-func longer(a, b string) int {
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return slices.Compare([]byte(a), []byte(b))
-}
+func longer(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
 
 // Kept is the last round that there is an answer of, 0 before there is one.
 func (j *Journal) Kept() int { return j.kept }
