@@ -22,14 +22,7 @@ func accountOf(quantity string) report.Account {
 }
 
 func TestAccount(t *testing.T) {
-	wantNarrow(t, golden(t, "account", func(w io.Writer) error {
-		for _, a := range []report.Account{accountOf("epsilon"), accountOf("sigma"), accountOf("steps")} {
-			if err := report.WriteAccount(w, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "account", each([]report.Account{accountOf("epsilon"), accountOf("sigma"), accountOf("steps")}, "", report.WriteAccount)))
 }
 
 // linear is an ε that grows; Rényi divergences have none.

@@ -103,15 +103,9 @@ func jointCheckOf(count int, calibrated bool, covariates, pooling string) *check
 
 func TestCheckJointly(t *testing.T) {
 	d := made().Schema
-	golden(t, "check-joint", func(w io.Writer) error {
-		for _, c := range []*check.Result{jointCheckOf(2, true, "shared", "complete"), jointCheckOf(2, false, "separate", "partial")} {
-			if err := report.Check(w, c, &d); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
-		}
-		return nil
-	})
+	golden(t, "check-joint", each([]*check.Result{jointCheckOf(2, true, "shared", "complete"), jointCheckOf(2, false, "separate", "partial")}, "\n", func(w io.Writer, c *check.Result) error {
+		return report.Check(w, c, &d)
+	}))
 }
 
 // TestCheckJointlyOfMany: of many releases the sums of the least likely are shown, and of

@@ -53,17 +53,9 @@ func TestForecast(t *testing.T) {
 	steps.Points[1].Steps, steps.Points[0].Noise.Kind, steps.Points[1].Noise.Kind = 3, release.Ball, release.Ball
 	steps.Points[0].Slopes[0].Median, steps.Points[1].Slopes[0].Median = 0.55, 0.17
 	steps.Wanted = &plan.Wanted{Name: "slope", Width: 0.56, Failed: []plan.Failure{{N: 12, Noiseless: 1.13}, {N: 500}, {Epsilon: 0.01}}}
-	wantNarrow(t, golden(t, "forecast", func(w io.Writer) error {
-		for _, f := range []*plan.Forecast{some, truth, none, steps} {
-			if err := report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled}); err != nil {
-				return err
-			}
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "forecast", each([]*plan.Forecast{some, truth, none, steps}, "\n", func(w io.Writer, f *plan.Forecast) error {
+		return report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled})
+	})))
 }
 
 // A picture is drawn of any grid, and says what its axes are.
@@ -117,14 +109,7 @@ func TestWhatIf(t *testing.T) {
 	wider.Variants[0].Effects[1].Width = 0.6
 	wider.Variants[1].Reason = "R-hat of educ is 1.050, above 1.02"
 	turns.Variants[1].Effects[1].Sign, turns.Variants[1].Effects[1].Changed = -1, true
-	wantNarrow(t, golden(t, "what-if", func(w io.Writer) error {
-		for _, what := range []*whatif.Answers{stands, wider, turns} {
-			if err := report.WhatIf(w, what); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "what-if", each([]*whatif.Answers{stands, wider, turns}, "", report.WhatIf)))
 }
 
 func TestForecastWriteErrors(t *testing.T) {

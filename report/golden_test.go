@@ -36,6 +36,21 @@ func golden(t *testing.T, name string, write func(io.Writer) error) string {
 	return b.String()
 }
 
+// each writes all of them, and the end behind each.
+func each[T any](all []T, end string, write func(io.Writer, T) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		for _, v := range all {
+			if err := write(w, v); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, end); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 func wantNarrow(t *testing.T, text string) {
 	t.Helper()
 	for _, line := range strings.Split(text, "\n") {
@@ -125,17 +140,7 @@ func TestStatement(t *testing.T) {
 	gaussian.Privacy = &release.Privacy{Epsilon: 0.001, Delta: 1e-6, Neighbours: release.ReplaceOne}
 	addRemove.Privacy, addRemove.NNoise = &release.Privacy{Epsilon: 30, Neighbours: release.AddRemove}, 10
 	addRemove.Noise.Sensitivity = 0
-	wantNarrow(t, golden(t, "statement", func(w io.Writer) error {
-		for _, r := range []*release.Release{made(), byHand, simulated, gaussian, addRemove} {
-			if err := report.Statement(w, r); err != nil {
-				return err
-			}
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "statement", each([]*release.Release{made(), byHand, simulated, gaussian, addRemove}, "\n", report.Statement)))
 }
 
 func TestShow(t *testing.T) {

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"context"
-	"io"
 	"math/big"
 	"path/filepath"
 	"strings"
@@ -49,15 +48,5 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 }
 
 func TestLedger(t *testing.T) {
-	wantNarrow(t, golden(t, "ledger", func(w io.Writer) error {
-		for _, h := range []*ledger.History{charged(t, ledger.Auto, 12), charged(t, ledger.Sum, 1), charged(t, ledger.Auto, 0)} {
-			if err := report.Ledger(w, h); err != nil {
-				return err
-			}
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "ledger", each([]*ledger.History{charged(t, ledger.Auto, 12), charged(t, ledger.Sum, 1), charged(t, ledger.Auto, 0)}, "\n", report.Ledger)))
 }

@@ -18,17 +18,9 @@ func TestPrivacyStatement(t *testing.T) {
 	persons.NNoise, persons.Persons = 60, &release.Persons{Rows: release.PersonRows, Most: 3, More: 12, Scale: 20, Epsilon: 0.05}
 	trusted := made()
 	trusted.Noise.Sensitivity = 0
-	wantNarrow(t, golden(t, "privacy", func(w io.Writer) error {
-		for _, r := range []*release.Release{made(), persons, trusted} {
-			if err := report.PrivacyStatement(w, r, "people.release.json", strings.Repeat("5b1f", 16)); err != nil {
-				return err
-			}
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	wantNarrow(t, golden(t, "privacy", each([]*release.Release{made(), persons, trusted}, "\n", func(w io.Writer, r *release.Release) error {
+		return report.PrivacyStatement(w, r, "people.release.json", strings.Repeat("5b1f", 16))
+	})))
 }
 
 // What noise makes of a count of few is said as the count that it can be.

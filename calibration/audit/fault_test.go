@@ -193,8 +193,9 @@ func squareThenClamp(x, y float64) float64 {
 	return math.Floor((product+clamp(x)+clamp(y)+1)/4*lattice*lattice + 0.5)
 }
 
-// names are of the bounds and checks that failed.
-func names(r *Result) (failed []string) {
+// foundBy names the bounds and checks that failed, and fails the test unless all of want are among them.
+func foundBy(t *testing.T, fault string, r *Result, want []string) (failed []string) {
+	t.Helper()
 	for _, b := range r.Bounds {
 		if b.Certified > b.Claim {
 			failed = append(failed, b.Quantity)
@@ -203,6 +204,11 @@ func names(r *Result) (failed []string) {
 	for _, c := range r.Checks {
 		if !c.Passed {
 			failed = append(failed, c.Name)
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(failed, name) {
+			t.Errorf("%s: not found by %s, but by %v:\n%+v", fault, name, failed, r)
 		}
 	}
 	return failed
@@ -222,12 +228,7 @@ func TestFaultsAreFound(t *testing.T) {
 	testsize.Planted(t)
 	for name, fault := range faults {
 		r := auditPlant(t, fault.neighbours, fault.releases, fault.sow)
-		failed := names(r)
-		for _, found := range fault.found {
-			if !slices.Contains(failed, found) {
-				t.Errorf("%s: not found by %s, but by %v:\n%+v", name, found, failed, r)
-			}
-		}
+		failed := foundBy(t, name, r, fault.found)
 		if len(r.Failures()) != len(failed) {
 			t.Errorf("%s: %d failures in words, %d found", name, len(r.Failures()), len(failed))
 		}

@@ -150,12 +150,7 @@ func TestFaultsOfSteps(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		failed := names(r)
-		for _, found := range fault.found {
-			if !slices.Contains(failed, found) {
-				t.Errorf("%s: not found by %s, but by %v:\n%+v", name, found, failed, r)
-			}
-		}
+		failed := foundBy(t, name, r, fault.found)
 		if fault.found == nil && failed != nil {
 			t.Errorf("%s: %v", name, r.Failures())
 		}

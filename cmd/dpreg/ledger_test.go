@@ -238,14 +238,6 @@ func TestWrongLedgers(t *testing.T) {
 	}
 }
 
-func TestLedgerHelp(t *testing.T) {
-	for _, args := range []string{"ledger", "ledger --help", "ledger init --help", "ledger show --help"} {
-		if r := command(strings.Fields(args)...); r.code != done || r.stdout == "" || r.stderr != "" {
-			t.Errorf("dpreg %s: exit code %d, stderr %q", args, r.code, r.stderr)
-		}
-	}
-}
-
 func TestReadOnlyLedger(t *testing.T) {
 	withLedger(t, "--eps", "2")
 	must.Do(t, os.Chmod("b.db", 0o444))

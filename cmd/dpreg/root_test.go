@@ -28,7 +28,7 @@ func TestFitHasAllFlags(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "--help", "schema --help", "release --help", "infer --help", "fit --help", "show --help", "predict --help", "check --help", "--version", "help fit"} {
+	for _, args := range []string{"", "--help", "schema --help", "release --help", "infer --help", "fit --help", "show --help", "predict --help", "check --help", "--version", "help fit", "ledger", "ledger --help", "ledger init --help", "ledger show --help"} {
 		if r := command(strings.Fields(args)...); r.code != done || r.stdout == "" || r.stderr != "" {
 			t.Errorf("dpreg %s: exit code %d, stderr %q", args, r.code, r.stderr)
 		}
