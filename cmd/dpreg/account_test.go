@@ -130,9 +130,3 @@ var wrongAccounts = []wrong{
 	{name: "laplace, count", args: "account laplace --scale 1 --count 0 --delta 1e-5", code: misused, says: "--count"},
 	{name: "laplace, sigma", args: "account laplace --sigma 1", code: misused, says: "--sigma"},
 }
-
-func TestWrongAccount(t *testing.T) {
-	for _, w := range wrongAccounts {
-		t.Run(w.name, w.run)
-	}
-}

@@ -104,13 +104,6 @@ func TestAdviceByLevels(t *testing.T) {
 	}
 }
 
-func TestWrongLevels(t *testing.T) {
-	for _, w := range wrongLevels {
-		w.files = people()
-		t.Run(w.name, w.run)
-	}
-}
-
 // TestLevelsOfTheCommandLine compares them with the schema file's, and cells of no level with those
 // of one.
 func TestLevelsOfTheCommandLine(t *testing.T) {
@@ -159,7 +152,7 @@ func TestWordsRespond(t *testing.T) {
 }
 
 func TestWrongFactors(t *testing.T) {
-	for _, w := range wrongFactors {
+	for _, w := range slices.Concat(wrongFactors, wrongLevels) {
 		w.files = people()
 		t.Run(w.name, w.run)
 	}

@@ -61,7 +61,7 @@ func (w wrong) run(t *testing.T) {
 }
 
 func TestWrong(t *testing.T) {
-	for _, group := range [][]wrong{wrongData, wrongBounds, wrongPrivacy, wrongFormulas, wrongOutputs, wrongFlags} {
+	for _, group := range [][]wrong{wrongData, wrongBounds, wrongPrivacy, wrongFormulas, wrongOutputs, wrongFlags, wrongAccounts} {
 		for _, w := range group {
 			t.Run(w.name, w.run)
 		}
