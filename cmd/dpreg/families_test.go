@@ -130,10 +130,10 @@ func TestCounts(t *testing.T) {
 	testsize.Full(t, "TestFamily has a family, and TestFamilyOfNoisyRows a latent number of rows")
 	workspace(t)
 	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "150", "--chains", "2", "--warmup", "200")
-	must.Say(t, must.Folded(first.stdout), "family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts whose variance is their mean. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link")
+	must.Say(t, must.Folded(first.stdout), "family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts whose variance is in one proportion to their mean. A release can tell (dpreg check) of columns that bounds cut; it cannot of curves, another link", "dispersion")
 	// What is said of a check needs no 50 refits, each of which takes a second.
 	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "100", "--chains", "2", "--warmup", "100", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
-	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
+	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the model of counts has as many parameters") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
 	write(t, "new.csv", "age,married\n20,0\n")
