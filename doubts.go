@@ -229,7 +229,7 @@ func (f *Fit) untilMixed() mcmc.Plan {
 func (f *Fit) findChecked() []posterior.Parameter {
 	all, shown := posterior.Summarise(f.Apparent(Original), posterior.DefaultLevel).Parameters, f.layout().Shown(false)
 	for i, label := range f.labels(false) {
-		if all[i].Label = label; shown[i].Kind == model.Rows && all[i].SD == 0 { // noise tells n
+		if all[i].Label = label; shown[i].Kind == model.Rows { // noise may tell n: it does not vary, or hardly
 			all[i].Undefined = ""
 		}
 	}

@@ -59,12 +59,17 @@ func (d *Draws) MinESS(workers int) (ess float64, parameter int) {
 	return ess, parameter
 }
 
-// minESS is +Inf for a parameter that never moved.
+// minESS is +Inf for a parameter that never moved, and that of the bulk alone where 95 % of the draws are the largest, as of a
+// number of rows that noise all but tells: their tails have no size.
 func (c *Column) minESS() float64 {
-	if low, high := extremes(c.x); low == high {
+	low, high := extremes(c.x)
+	if low == high {
 		return math.Inf(1)
 	}
-	ess := min(c.ESSBulk(), c.ESSTail())
+	ess := c.ESSBulk()
+	if !c.finite || c.quantile(0.05) < high {
+		ess = min(ess, c.ESSTail())
+	}
 	if math.IsNaN(ess) {
 		return 0
 	}

@@ -175,3 +175,26 @@ func TestStudyingAColumnDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestMinESSOfNearlyKnown: a whole number that has one value in nearly all draws, the largest, has the size of its bulk; draws
+// that are not finite have none.
+func TestMinESSOfNearlyKnown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	d := &Draws{Names: []string{"n"}, Chains: make([][]float64, 4)}
+	for k := range d.Chains {
+		for range 1000 {
+			n := 1000.0
+			if rng.Float64() < 0.002 {
+				n--
+			}
+			d.Chains[k] = append(d.Chains[k], n)
+		}
+	}
+	if ess, at := d.MinESS(1); !(ess > 1000) || at != 0 {
+		t.Errorf("the size is %v, of parameter %d", ess, at)
+	}
+	d.Chains[0][0] = math.Inf(1)
+	if ess, _ := d.MinESS(1); ess != 0 {
+		t.Errorf("draws that are not finite have the size %v", ess)
+	}
+}
