@@ -86,6 +86,7 @@ func products(lists [][]string) [][]string {
 	return terms
 }
 
+// product is the column of a term, of indicators where nobody gives it other bounds.
 func product(term []string) Column {
 	return Column{Name: strings.Join(term, ":"), Upper: 1, Term: term}
 }

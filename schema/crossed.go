@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/internal/expression"
 )
@@ -80,14 +79,13 @@ func (d *Design) Crossed(factor string) (*Design, error) {
 					out.Sources = append(out.Sources, source)
 				}
 			}
-			product := Column{Term: slices.Concat(own.parts(), c.parts())}
-			product.Name = strings.Join(product.Term, ":")
-			bounds, err := out.over(product)
+			made := product(slices.Concat(own.parts(), c.parts()))
+			bounds, err := out.over(made)
 			if err != nil {
 				return nil, err
 			}
-			product.Lower, product.Upper = bounds.lower, bounds.upper
-			out.Covariates = append(out.Covariates, product)
+			made.Lower, made.Upper = bounds.lower, bounds.upper
+			out.Covariates = append(out.Covariates, made)
 		}
 	}
 	return &out, out.Validate()

@@ -140,11 +140,9 @@ func (f *Formula) term(sign expression.Token, p *expression.Parser, spoken *bool
 		return refuse("nothing stands after the last `+` or `-`")
 	case t == tilde:
 		return refuse("there is more than one `~`")
-	case t == plus || t == minus:
-		return refuse("%s stands where a covariate should", t)
 	case t == open:
 		return refuse("brackets around terms are not supported: write the terms out")
-	case t.Text != "" && strings.Contains("*/^:,)=.", t.Text):
+	case t.Text != "" && strings.Contains("+-*/^:,)=.", t.Text):
 		return refuse("%s stands where a covariate should", t)
 	}
 	return refuse("the number %s is neither 0 nor 1", p.Next())

@@ -38,12 +38,8 @@ func (d *Design) factors(c Column) (all []factorOfTerm, err error) {
 
 // factorOf reads a factor: a dummy's name, or an expression.
 func (d *Design) factorOf(text string) (factorOfTerm, error) {
-	for _, f := range d.Factors {
-		for _, level := range f.Levels {
-			if f.Name+level == text {
-				return factorOfTerm{factor: f.Name, level: level, text: text}, nil
-			}
-		}
+	if dummy := dummyOf(d.Factors, text); dummy != nil {
+		return factorOfTerm{factor: dummy.Factor, level: dummy.Level, text: text}, nil
 	}
 	e, err := parseFactor(text)
 	if err == nil && len(e) != 1 {
@@ -75,25 +71,20 @@ func parseFactor(text string) (all []*expression.Node, err error) {
 	return all, err
 }
 
-// make gives the columns that a term stands for: all products of what its components stand for,
+// makeTerm gives the columns that a term stands for: all products of what its components stand for,
 // those of the first varying fastest. full tells which of its factors have a dummy for each level.
 func (v *vocabulary) makeTerm(parts []string, full func(factor string) bool) ([]Column, error) {
-	columns := []Column{{}}
+	var lists [][]string
 	for _, part := range parts {
 		texts, err := v.texts(part, full)
 		if err != nil {
 			return nil, err
 		}
-		var all []Column
-		for _, text := range texts {
-			for _, c := range columns {
-				all = append(all, Column{Term: append(slices.Clone(c.Term), text)})
-			}
-		}
-		columns = all
+		lists = append(lists, texts)
 	}
-	for i := range columns {
-		columns[i].Name = strings.Join(columns[i].Term, ":")
+	var columns []Column
+	for _, term := range products(lists) {
+		columns = append(columns, product(term))
 	}
 	return columns, nil
 }
@@ -127,7 +118,7 @@ func (v *vocabulary) source(d *Design) error {
 	var names []string
 	for _, c := range columns {
 		for _, text := range c.Term {
-			if v.dummyOf(text) != nil {
+			if dummyOf(v.factors, text) != nil {
 				continue
 			}
 			all, err := parseFactor(text)
@@ -212,11 +203,13 @@ func (d *Design) madeOf(c Column) (names []string) {
 	return names
 }
 
-// dummyOf is the factor of which a text is a dummy's name, nil where it is none.
-func (v *vocabulary) dummyOf(text string) *Factor {
-	for i, f := range v.factors {
-		if slices.ContainsFunc(f.Levels, func(level string) bool { return f.Name+level == text }) {
-			return &v.factors[i]
+// dummyOf is the dummy of that name of a level of one of the factors, nil where there is none.
+func dummyOf(factors []Factor, name string) *Column {
+	for _, f := range factors {
+		for _, level := range f.Levels {
+			if dummy := f.dummy(level); dummy.Name == name {
+				return &dummy
+			}
 		}
 	}
 	return nil

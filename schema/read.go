@@ -32,18 +32,18 @@ const maxFile = 1 << 20
 // is no finite number, minimum not below maximum, levels that are not at least two
 // different texts.
 func ReadSchema(r io.Reader, name string) (*Schema, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	s, err := parseSchema(text)
+	s, err := parseSchema(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
 }
 
-func parseSchema(text []byte) (*Schema, error) {
+func parseSchema(r io.Reader) (*Schema, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
 	if len(text) > maxFile {
 		return nil, errors.New("larger than 1 MB: this is not a table schema")
 	}
@@ -71,7 +71,11 @@ func parseFields(fields []any) (*Schema, error) {
 	for i, field := range fields {
 		c, err := parseField(field)
 		if err != nil {
-			return nil, fmt.Errorf("field %d%s: %w", i+1, parenthesised(c.Name), err)
+			named := ""
+			if c.Name != "" {
+				named = fmt.Sprintf(" (%q)", c.Name)
+			}
+			return nil, fmt.Errorf("field %d%s: %w", i+1, named, err)
 		}
 		if first, ok := seen[c.Name]; ok {
 			return nil, fmt.Errorf("fields %d and %d have the same name, %q", first, i+1, c.Name)
@@ -80,13 +84,6 @@ func parseFields(fields []any) (*Schema, error) {
 		s.Columns = append(s.Columns, c)
 	}
 	return s, nil
-}
-
-func parenthesised(name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%q)", name)
 }
 
 // parseField returns the column with its name, where that is sound, even beside

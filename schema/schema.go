@@ -199,7 +199,11 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 	for _, c := range b {
 		i := s.Index(c.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("%s: no column %q; the columns are %s", c.told(), c.Name, listed(s.Columns))
+			what := "bounds"
+			if c.Levels != nil {
+				what = "levels"
+			}
+			return nil, fmt.Errorf("%s: no column %q; the columns are %s", what, c.Name, listed(s.Columns))
 		}
 		if c.Levels != nil {
 			out.Columns[i] = c
@@ -238,14 +242,6 @@ func (s *Schema) WithOther(other string) (*Schema, error) {
 		return nil, fmt.Errorf("other %q: no column has levels", other)
 	}
 	return out, nil
-}
-
-// told is what a column of Bounds tells.
-func (c Column) told() string {
-	if c.Levels != nil {
-		return "levels"
-	}
-	return "bounds"
 }
 
 // maxListed is how many names an error lists.

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"github.com/dpreg/dpreg/schema"
 )
 
 // Arrow files (https://arrow.apache.org/docs/format/Columnar.html): those with a footer, which
@@ -22,66 +20,35 @@ var (
 
 // arrowFile is an open Arrow file or stream.
 type arrowFile struct {
-	*os.File
 	messages
-	names []string
 	types []arrowType
 }
 
-// openArrowFile reads what a file says of its columns.
-func openArrowFile(path string) (*arrowFile, error) {
-	file, err := os.Open(path)
-	if err != nil {
+func (f *arrowFile) open(file *os.File, size int64) (names []string, err error) {
+	f.messages = messages{file: file, size: size}
+	first := make([]byte, len(arrowMagic))
+	if _, err := file.ReadAt(first, 0); err != nil {
 		return nil, err
 	}
-	f := &arrowFile{File: file}
-	if err := soundly(f.open); err != nil {
-		file.Close()
-		if err != errFeather && err != errBigEndian && err != errJoined && err != errUnended {
-			err = errArrow
-		}
-		return nil, &Error{File: path, Err: err}
-	}
-	return f, nil
-}
-
-func (f *arrowFile) open() error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	f.messages = messages{file: f.File, size: info.Size()}
-	first := make([]byte, len(arrowMagic))
-	if _, err := f.ReadAt(first, 0); err != nil {
-		return err
-	}
 	if strings.HasPrefix(string(first), "FEA1") {
-		return errFeather
+		return nil, errFeather
 	}
 	if string(first) == arrowMagic {
 		schema, size, err := f.footer()
 		if err == nil {
-			f.names, f.types, err = arrowSchema(&schema, size/4)
+			names, f.types, err = arrowSchema(&schema, size/4)
 		}
-		return err
+		return names, err
 	}
 	m, err := f.next()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if m.kind != kindSchema {
-		return errArrow
+		return nil, errArrow
 	}
-	f.names, f.types, err = arrowSchema(&m.header, m.size/4)
-	return err
-}
-
-// header gives the names of the columns, as Header does.
-func (f *arrowFile) header() ([]string, error) {
-	if _, err := schema.FromHeader(f.names); err != nil {
-		return nil, &Error{File: f.Name(), Err: fmt.Errorf("names of columns: %w", err)}
-	}
-	return f.names, nil
+	names, f.types, err = arrowSchema(&m.header, m.size/4)
+	return names, err
 }
 
 // arrowRows reads the rows of an Arrow file.
@@ -101,27 +68,17 @@ type arrowDictionary struct {
 	changed bool // since a batch was read
 }
 
-func openArrow(path string, w wanted, progress func(bytes int64)) (rowsFile, io.Closer, error) {
-	f, err := openArrowFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	header, err := f.header()
-	if err != nil {
-		return nil, f, err
-	}
-	rows := &arrowRows{arrowFile: f, progress: progress, line: 1, dictionaries: make(map[int64]*arrowDictionary)}
-	if rows.layout, err = w.layout(path, header, ','); err != nil {
-		return nil, f, err
-	}
-	for i := range rows.layout.fields {
-		field := &rows.layout.fields[i]
+func (f *arrowFile) rows(l *layout, progress func(bytes int64)) (rowsFile, error) {
+	for i := range l.fields {
+		field := &l.fields[i]
 		if err := f.types[field.place].check(field); err != nil {
-			return nil, f, &Error{File: path, Column: field.label, Err: err}
+			return nil, &Error{File: l.name, Column: field.label, Err: err}
 		}
 	}
-	rows.entries = make([]decoded, len(rows.layout.fields))
-	return rows, f, nil
+	return &arrowRows{
+		arrowFile: f, layout: l, progress: progress, line: 1,
+		dictionaries: make(map[int64]*arrowDictionary), entries: make([]decoded, len(l.fields)),
+	}, nil
 }
 
 // arrowPart is a record batch: the line of its first row, and the dictionaries' entries.
@@ -171,10 +128,10 @@ func (f *arrowRows) dictionary(m *message) {
 	if !ok {
 		panic(errClaims)
 	}
-	d := f.dictionaries[longOf(&m.header, 4)]
-	if more := byteOf(&m.header, 8) != 0; d == nil || !more {
+	d := f.dictionaries[m.header.GetInt64Slot(4, 0)]
+	if more := m.header.GetByteSlot(8, 0) != 0; d == nil || !more {
 		d = &arrowDictionary{}
-		f.dictionaries[longOf(&m.header, 4)] = d
+		f.dictionaries[m.header.GetInt64Slot(4, 0)] = d
 	}
 	d.pieces, d.changed = append(d.pieces, newArrowBatch(entries, m.body)), true
 }

@@ -23,7 +23,7 @@ type arrowBatch struct {
 }
 
 func newArrowBatch(head flatbuffers.Table, body *io.SectionReader) *arrowBatch {
-	b := &arrowBatch{head: head, body: body, rows: int(longOf(&head, 4))}
+	b := &arrowBatch{head: head, body: body, rows: int(head.GetInt64Slot(4, 0))}
 	_, buffers := vectorOf(&head, 8)
 	at, n := vectorOf(&head, 12)
 	for i := range n {
@@ -63,7 +63,7 @@ func (b *arrowBatch) buffer(i int, free *int) []byte {
 		return data
 	}
 	whole := allocate(free, size)
-	if err := unpackArrow(byteOf(&packed, 4), data, whole); err != nil {
+	if err := unpackArrow(packed.GetByteSlot(4, 0), data, whole); err != nil {
 		panic(err)
 	}
 	return whole

@@ -119,13 +119,13 @@ func (m *messages) next() (message, error) {
 	}
 	root := flatbuffers.Table{Bytes: head, Pos: flatbuffers.GetUOffsetT(head)}
 	header, ok := childOf(&root, 8)
-	length := longOf(&root, 10)
+	length := root.GetInt64Slot(10, 0)
 	if !ok || length < 0 || length > m.size-m.offset {
 		return message{}, errClaims
 	}
 	body := io.NewSectionReader(m.file, m.offset, length)
 	m.offset += length
-	return message{byteOf(&root, 6), header, len(head), body}, nil
+	return message{root.GetByteSlot(6, 0), header, len(head), body}, nil
 }
 
 func (m *messages) word() (uint32, error) {
@@ -167,7 +167,3 @@ func vectorOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (at flatbuffers.U
 	}
 	return t.Vector(o), t.VectorLen(o)
 }
-
-func byteOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) byte { return t.GetByteSlot(slot, 0) }
-
-func longOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(slot, 0) }

@@ -87,7 +87,7 @@ func newArrowType(field *flatbuffers.Table, left *int, depth int) (t arrowType, 
 	if *left--; *left < 0 || depth > maxNested {
 		return t, errClaims
 	}
-	t.kind = byteOf(field, 8)
+	t.kind = field.GetByteSlot(8, 0)
 	if int(t.kind) >= len(arrowKinds) {
 		return t, fmt.Errorf("a column is of a type that is not known, of number %d", t.kind)
 	}
@@ -105,7 +105,7 @@ func newArrowType(field *flatbuffers.Table, left *int, depth int) (t arrowType, 
 		t.children = append(t.children, c)
 	}
 	if coded, ok := childOf(field, 12); ok {
-		id := longOf(&coded, 4)
+		id := coded.GetInt64Slot(4, 0)
 		t.dictionary, t.index = &id, &arrowType{kind: arrowInt, width: 4, buffers: 2}
 		if detail, ok := childOf(&coded, 6); ok {
 			t.index.describe(&detail)
@@ -118,7 +118,7 @@ func newArrowType(field *flatbuffers.Table, left *int, depth int) (t arrowType, 
 func (t *arrowType) describe(detail *flatbuffers.Table) {
 	switch t.kind {
 	case arrowInt:
-		t.width, t.unsigned = int(detail.GetInt32Slot(4, 0))/8, byteOf(detail, 6) == 0
+		t.width, t.unsigned = int(detail.GetInt32Slot(4, 0))/8, detail.GetByteSlot(6, 0) == 0
 	case arrowFloat:
 		t.width = 2 << detail.GetInt16Slot(4, 0)
 	case arrowDecimal:

@@ -5,13 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
+
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Files of columns, Parquet and Arrow, have cells that are numbers already, or truth values, or
 // texts, which are read as those of comma-separated values are.
+
+// columnsFile is such a file.
+type columnsFile interface {
+	// open reads what the file says of itself, and gives the names of its columns.
+	open(file *os.File, size int64) (names []string, err error)
+	// rows reads the rows of a file that is open.
+	rows(l *layout, progress func(bytes int64)) (rowsFile, error)
+}
+
+// columns opens a file of columns, and gives their names.
+func (f File) columns() (file *os.File, columns columnsFile, names []string, err error) {
+	if file, err = os.Open(f.Path); err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	columns, damaged := columnsFile(&parquetFile{}), errParquet
+	if f.Format == ArrowFormat {
+		columns, damaged = &arrowFile{}, errArrow
+	}
+	err = soundly(func() (err error) {
+		names, err = columns.open(file, info.Size())
+		return err
+	})
+	// A library's errors may hold what the file does, and so a row.
+	if err != nil && !slices.Contains([]error{errFeather, errBigEndian, errJoined, errUnended}, err) {
+		err = damaged
+	}
+	if err == nil {
+		if _, err = schema.FromHeader(names); err != nil {
+			err = fmt.Errorf("names of columns: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, nil, nil, &Error{File: f.Path, Err: err}
+	}
+	return file, columns, names, nil
+}
 
 // cells are some cells of a column that are at hand, one after another.
 type cells struct {

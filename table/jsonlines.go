@@ -29,8 +29,7 @@ var (
 
 // openJSON reads the first line for the names of the columns.
 func openJSON(r io.Reader, name string, w wanted) (rowsFile, error) {
-	blocks := w.options.Form.read(r, name)
-	blocks.plain = true
+	blocks := w.options.Form.lines(r, name)
 	f := &jsonFile{csvFile{blocks: blocks, first: &block{}}}
 	header, err := blocks.keys(f.first)
 	if err == nil {
@@ -39,11 +38,11 @@ func openJSON(r io.Reader, name string, w wanted) (rowsFile, error) {
 	return f, err
 }
 
-// JSONHeader is Header of JSON lines: the members of the first one, in their order.
-func (f Form) JSONHeader(r io.Reader, name string) ([]string, error) {
+// lines is read where every line feed ends a record.
+func (f Form) lines(r io.Reader, name string) *blockReader {
 	blocks := f.read(r, name)
 	blocks.plain = true
-	return blocks.keys(&block{})
+	return blocks
 }
 
 // keys reads the first block into b, and gives the members of its first object.

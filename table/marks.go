@@ -58,7 +58,7 @@ const rowsName = "number of rows"
 func (m *Marks) Sums() map[string][16]byte {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	all := map[string][16]byte{rowsName: m.hash(tweakOf(rowsName), m.rows).bytes()}
+	all := map[string][16]byte{rowsName: (&marker{Marks: m}).hash(tweakOf(rowsName), m.rows).bytes()}
 	for j, name := range m.names {
 		all[name] = m.sums[j].bytes()
 	}
@@ -76,22 +76,21 @@ func tweakOf(name string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// hash is AES_k(tweak, value).
-func (m *Marks) hash(tweak, value uint64) mark {
-	var in, out [16]byte
-	binary.BigEndian.PutUint64(in[:8], tweak)
-	binary.BigEndian.PutUint64(in[8:], value)
-	m.block.Encrypt(out[:], in[:])
-	return mark{binary.BigEndian.Uint64(out[:8]), binary.BigEndian.Uint64(out[8:])}
-}
-
 // marker is what a worker adds rows to.
 type marker struct {
 	*Marks
 	tweaks  []uint64
 	rows    uint64
 	sums    []mark
-	in, out [16]byte
+	in, out [16]byte // memory that is used again
+}
+
+// hash is AES_k(tweak, value).
+func (k *marker) hash(tweak, value uint64) mark {
+	binary.BigEndian.PutUint64(k.in[:8], tweak)
+	binary.BigEndian.PutUint64(k.in[8:], value)
+	k.block.Encrypt(k.out[:], k.in[:])
+	return mark{binary.BigEndian.Uint64(k.out[:8]), binary.BigEndian.Uint64(k.out[8:])}
 }
 
 // marker makes one for the columns of w; nil where nobody asks.
@@ -142,10 +141,7 @@ func (k *marker) add(row []float64) {
 		if v != v {
 			value = math.MaxUint64
 		}
-		binary.BigEndian.PutUint64(k.in[:8], k.tweaks[j])
-		binary.BigEndian.PutUint64(k.in[8:], value)
-		k.block.Encrypt(k.out[:], k.in[:])
-		k.sums[j].add(mark{binary.BigEndian.Uint64(k.out[:8]), binary.BigEndian.Uint64(k.out[8:])})
+		k.sums[j].add(k.hash(k.tweaks[j], value))
 	}
 }
 

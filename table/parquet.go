@@ -11,13 +11,11 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-
-	"github.com/dpreg/dpreg/schema"
 )
 
 // parquetFile is an open Parquet file.
 type parquetFile struct {
-	*os.File
+	file     *os.File
 	size     int64
 	metadata format.FileMetaData
 	columns  []parquetColumn
@@ -25,72 +23,50 @@ type parquetFile struct {
 
 var errParquet = errors.New("this is no Parquet file, or it is cut off, or written in a way that is not known")
 
-// openParquetFile reads what a file says of itself.
-func openParquetFile(path string) (f *parquetFile, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-		}
-	}()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	f = &parquetFile{File: file, size: info.Size()}
-	// The library's errors may hold what the file does, and so a row.
-	if err := soundly(f.open); err != nil {
-		if err != errJoined {
-			err = errParquet
-		}
-		return nil, &Error{File: path, Err: err}
-	}
-	return f, nil
-}
-
 // open reads the footer, and checks that all row groups have all columns, and all rows.
-func (f *parquetFile) open() (err error) {
+func (f *parquetFile) open(file *os.File, length int64) (names []string, err error) {
+	f.file, f.size = file, length
 	head, tail := make([]byte, 4), make([]byte, 8) // PAR1; the footer's length and PAR1
-	if _, err := f.ReadAt(head, 0); err != nil {
-		return err
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return nil, err
 	}
-	if _, err := f.ReadAt(tail, f.size-8); err != nil {
-		return err
+	if _, err := file.ReadAt(tail, f.size-8); err != nil {
+		return nil, err
 	}
 	if string(head) != "PAR1" || string(tail[4:]) != "PAR1" {
-		return errParquet
+		return nil, errParquet
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if size > min(maxFooter, f.size-8) {
-		return errParquet
+		return nil, errParquet
 	}
 	footer := make([]byte, size)
-	if _, err := f.ReadAt(footer, f.size-8-size); err != nil {
-		return err
+	if _, err := file.ReadAt(footer, f.size-8-size); err != nil {
+		return nil, err
 	}
 	(&thriftWalk{len(footer) / 4}).structure(footer, 0)
 	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, footer, &f.metadata); err != nil {
-		return err
+		return nil, err
 	}
 	var leaves int
 	f.columns, leaves = treeColumns(f.metadata.Schema)
 	rows := f.metadata.NumRows
 	for _, g := range f.metadata.RowGroups {
 		if len(g.Columns) != leaves || g.NumRows < 0 {
-			return errParquet
+			return nil, errParquet
 		}
 		rows -= g.NumRows
 	}
 	if rows != 0 {
-		return errParquet
+		return nil, errParquet
 	}
 	if f.joined(f.size - 8 - size) {
-		return errJoined
+		return nil, errJoined
 	}
-	return nil
+	for _, c := range f.columns {
+		names = append(names, c.Name)
+	}
+	return names, nil
 }
 
 // joined tells whether a file ends, and another begins, between the last page that the footer tells of
@@ -108,20 +84,8 @@ func (f *parquetFile) joined(footer int64) bool {
 		}
 	}
 	between := make([]byte, max(0, min(footer-last, maxFooter)))
-	n, _ := f.ReadAt(between, last)
+	n, _ := f.file.ReadAt(between, last)
 	return bytes.Contains(between[:n], []byte("PAR1PAR1"))
-}
-
-// header gives the names of the columns, as Header does.
-func (f *parquetFile) header() ([]string, error) {
-	names := make([]string, len(f.columns))
-	for i, c := range f.columns {
-		names[i] = c.Name
-	}
-	if _, err := schema.FromHeader(names); err != nil {
-		return nil, &Error{File: f.Name(), Err: fmt.Errorf("names of columns: %w", err)}
-	}
-	return names, nil
 }
 
 // parquetRows reads the rows of a Parquet file, of which parts are row groups.
@@ -134,27 +98,16 @@ type parquetRows struct {
 	taken    int // row groups
 }
 
-func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, io.Closer, error) {
-	f, err := openParquetFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	header, err := f.header()
-	if err != nil {
-		return nil, f, err
-	}
-	rows := &parquetRows{parquetFile: f, progress: progress}
-	if rows.layout, err = w.layout(path, header, ','); err != nil {
-		return nil, f, err
-	}
-	for i := range rows.layout.fields {
-		field := &rows.layout.fields[i]
+func (f *parquetFile) rows(l *layout, progress func(bytes int64)) (rowsFile, error) {
+	rows := &parquetRows{parquetFile: f, layout: l, progress: progress}
+	for i := range l.fields {
+		field := &l.fields[i]
 		var leaf leaf
 		if err := soundly(func() (err error) {
 			leaf, err = newLeaf(&f.columns[field.place], field)
 			return err
 		}); err != nil {
-			return nil, f, &Error{File: path, Column: field.label, Err: err}
+			return nil, &Error{File: l.name, Column: field.label, Err: err}
 		}
 		rows.leaves = append(rows.leaves, leaf)
 	}
@@ -163,7 +116,7 @@ func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, i
 		rows.before = append(rows.before, n)
 		n += group.NumRows
 	}
-	return rows, f, nil
+	return rows, nil
 }
 
 func (f *parquetRows) next(*worker) error {

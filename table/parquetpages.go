@@ -53,7 +53,7 @@ type pages struct {
 // newPages reads a column's chunk of a row group. free is what maxHeld leaves.
 func newPages(f *parquetFile, c *parquetColumn, group *format.RowGroup, free *int) *pages {
 	chunk := &group.Columns[c.place].MetaData
-	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type.V, optional: c.repeats(format.Optional), left: group.NumRows, free: free}
+	p := &pages{file: f.file, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type.V, optional: c.repeats(format.Optional), left: group.NumRows, free: free}
 	if chunk.DictionaryPageOffset != 0 {
 		p.at = chunk.DictionaryPageOffset
 	}

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -96,21 +95,12 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		return nil, err
 	}
 	s.numbered = len(known) == 0 && first.Format == CSVFormat
-	switch first.Format {
-	case ParquetFormat:
-		f, err := openParquetFile(first.Path)
+	if first.Format.Named() {
+		f, _, names, err := first.columns()
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		return f.header()
-	case ArrowFormat:
-		f, err := openArrowFile(first.Path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return f.header()
+		return names, f.Close()
 	}
 	var r io.Reader
 	name := first.Path
@@ -135,7 +125,7 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		return nil, &Error{File: name, Err: err}
 	}
 	if first.Format == JSONFormat {
-		return s.Form.JSONHeader(r, name)
+		return s.Form.lines(r, name).keys(&block{})
 	}
 	return s.Form.Header(r, name, known...)
 }
@@ -211,11 +201,17 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 	if err := s.Form.settle(); err != nil {
 		return nil, nil, err
 	}
-	switch f.Format {
-	case ParquetFormat:
-		return openParquet(f.Path, w, s.progress)
-	case ArrowFormat:
-		return openArrow(f.Path, w, s.progress)
+	if f.Format.Named() {
+		file, columns, names, err := f.columns()
+		if err != nil {
+			return nil, nil, err
+		}
+		l, err := w.layout(f.Path, names, ',')
+		if err != nil {
+			return nil, file, err
+		}
+		rows, err := columns.rows(l, s.progress)
+		return rows, file, err
 	}
 	r, name, closer := io.Reader(s.stdin), s.Name, io.Closer(nil)
 	if f.Path != Stdin {
@@ -280,22 +276,31 @@ func Find(name string) (*Source, error) {
 		} else if !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file: its age is compared with the release's, and it may be read twice; what comes through a pipe goes to standard input, which is called %s", path, Stdin)
 		}
-		s.Files = append(s.Files, File{path, formatOf(path)})
+		format, _ := formatOf(path)
+		s.Files = append(s.Files, File{path, format})
 	}
 	return s, nil
 }
 
-// formatOf tells the form of a file by its name.
-func formatOf(path string) Format {
-	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
+// formatOf tells the form of a file by its name, and whether that has an ending that files of rows have.
+func formatOf(path string) (f Format, known bool) {
+	whole := unpackedName(path)
+	switch filepath.Ext(whole) {
 	case ".parquet":
-		return ParquetFormat
+		return ParquetFormat, whole == path
 	case ".arrow", ".arrows", ".feather":
-		return ArrowFormat
+		return ArrowFormat, whole == path
 	case ".jsonl", ".ndjson":
-		return JSONFormat
+		return JSONFormat, true
+	case ".csv", ".tsv":
+		return CSVFormat, true
 	}
-	return CSVFormat
+	return CSVFormat, false
+}
+
+// unpackedName is a path without what tells that the file is packed.
+func unpackedName(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
 }
 
 func find(name string) ([]string, error) {
@@ -320,9 +325,10 @@ func findInside(folder string) (paths []string, err error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
+		_, known := formatOf(name)
 		switch {
 		case strings.HasPrefix(name, "."), strings.HasPrefix(name, "_"), strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".ledger.db"):
-		case known(name):
+		case known:
 			paths = append(paths, filepath.Join(folder, name))
 		default:
 			return nil, fmt.Errorf("%s: %q is none of .csv, .tsv, .jsonl and .ndjson, packed as .gz or .zst or not, .parquet, .arrow, .arrows and .feather, and rows are not to be left out: remove it, or name the files by a pattern", folder, name)
@@ -336,15 +342,8 @@ func findInside(folder string) (paths []string, err error) {
 
 // Stem is a path without what tells the form of the file: data of data.csv.gz.
 func Stem(path string) string {
-	packed := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
-	return strings.TrimSuffix(packed, filepath.Ext(packed))
-}
-
-// known tells whether a name has an ending that files of rows have.
-func known(name string) bool {
-	ending := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, Stem(name)), ".gz"), ".zst")
-	return slices.Contains([]string{".csv", ".tsv", ".jsonl", ".ndjson"}, ending) ||
-		slices.Contains([]string{".parquet", ".arrow", ".arrows", ".feather"}, filepath.Ext(name))
+	whole := unpackedName(path)
+	return strings.TrimSuffix(whole, filepath.Ext(whole))
 }
 
 // stdin is standard input, of which the beginning can be looked at. Nothing but its end
