@@ -12,12 +12,7 @@ import (
 
 // First is the frame of the first look: the box, in a ball that holds all of it.
 func First(m int) *release.Frame {
-	f := &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m), Radius: math.Sqrt(float64(m)), Weight: 1}
-	for j := range m {
-		f.Matrix[j] = make([]float64, j+1)
-		f.Matrix[j][j] = 1
-	}
-	return f
+	return (&release.Frame{Radius: math.Sqrt(float64(m)), Weight: 1}).Behind(m)
 }
 
 // The next frame. A look gives the rows' mean and covariance in its frame, with noise:

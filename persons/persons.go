@@ -129,7 +129,6 @@ const (
 
 // A row is kept as a record, of words: two that stand for its person, and its values, two in a word.
 
-// width is the length of a record.
 func (g *Group) width() int { return 2 + (g.m+1)/2 }
 
 // values of a record.

@@ -36,7 +36,6 @@ func (t *toRows) person(records []int64) error {
 	return t.some(records)
 }
 
-// row hands on values.
 func (t *toRows) row(values []int64) error {
 	for _, k := range values {
 		t.rows = append(t.rows, float64(k)/unit)

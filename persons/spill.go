@@ -22,7 +22,6 @@ type spill struct {
 	chunk  []byte
 }
 
-// put writes records.
 func (s *spill) put(all [][]int64) error {
 	if len(all) == 0 {
 		return nil
@@ -88,20 +87,15 @@ func (s *spill) take(width int, put func(records []int64)) error {
 	}
 }
 
-// appendWords writes words behind others.
 func appendWords(to []byte, words []int64) []byte {
-	for _, x := range words {
-		to = binary.LittleEndian.AppendUint64(to, uint64(x))
-	}
+	to, _ = binary.Append(to, binary.LittleEndian, words)
 	return to
 }
 
 // wordsOf reads what appendWords wrote.
 func wordsOf(from []byte) []int64 {
 	words := make([]int64, len(from)/8)
-	for i := range words {
-		words[i] = int64(binary.LittleEndian.Uint64(from[8*i:]))
-	}
+	binary.Decode(from, binary.LittleEndian, words)
 	return words
 }
 

@@ -56,7 +56,7 @@ func (r *Release) onTrust() bool {
 // covers compares a stated sensitivity of something with the proven one, which
 // is squared for Gaussian noise.
 func (r *Release) covers(stated float64, bound *big.Rat, what string) error {
-	s, norm := exact(stated), "L1"
+	s, norm := number.Exactly(stated), "L1"
 	if r.Noise.Kind == Gaussian {
 		s.Mul(s, s)
 		norm = "squared L2"
@@ -74,7 +74,7 @@ func (r *Release) covers(stated float64, bound *big.Rat, what string) error {
 // float64 and ε as the decimal it is written as. Someone who writes a file by
 // hand computes with decimals throughout, so those serve as well.
 func (r *Release) validateClaim() error {
-	err := r.laplaceClaim(exact(r.Noise.Sensitivity))
+	err := r.laplaceClaim(number.Exactly(r.Noise.Sensitivity))
 	if err == nil || r.claimHolds(number.Decimal(r.Noise.Sensitivity), number.Decimal) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *Release) validateClaim() error {
 
 // laplaceClaim reports a scale that is too small for sensitivity s.
 func (r *Release) laplaceClaim(s *big.Rat) error {
-	if r.claimHolds(s, exact) {
+	if r.claimHolds(s, number.Exactly) {
 		return nil
 	}
 	f, _ := s.Float64()
@@ -113,9 +113,6 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 
 // countApart tells whether n has noise of its own. With levels each of their counts has that of all entries.
 func (r *Release) countApart() bool { return r.Privacy.Neighbours == AddRemove && r.Levels == nil }
-
-// exact is the value of a finite float64.
-func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 // gaussianClaim reports Gaussian noise that is certainly too small for the ε and δ claimed,
 // at L2 sensitivity s. The writer calibrates it to δ itself, which is computed with an error

@@ -35,7 +35,7 @@ func (r *Release) Composable() (c Composable, err error) {
 // mu2 is the square of μ of all Gaussian noise.
 func (r *Release) mu2() float64 {
 	if r.Frame != nil {
-		spent, _ := total(r.parts(exact)).Float64()
+		spent, _ := total(r.parts(number.Exactly)).Float64()
 		return spent
 	}
 	ratio := r.gaussianRatio(r.Noise.Sensitivity)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // The examples of the format's page are releases.
@@ -40,12 +41,12 @@ func TestDocumentedFrame(t *testing.T) {
 	v := []float64{0.9, 0.1}
 	u, w := inFrame(r.Frame, v), inFrame(r.Frame, clipped(r.Frame, [][]float64{v})[0])
 	s, sd := r.Scaled(), r.ScaledSD()
-	spent, _ := total(r.parts(exact)).Float64()
+	spent, _ := total(r.parts(number.Exactly)).Float64()
 	sub := must.Get(r.Select("x ~ y"))(t)
 	var b strings.Builder
 	fmt.Fprintf(&b, "a row          v = %v, u = %v, ‖u‖ = %.4g, ũ = %.4g\n", v, u, math.Sqrt(inner(u, u)), w)
 	fmt.Fprintf(&b, "sensitivity    √2·(1.25² + 2²) = %.6g\n", math.Sqrt2*(1.25*1.25+2*2))
-	fmt.Fprintf(&b, "spent of ε     %s; in all %.6g\n", listed(r.parts(exact)), spent)
+	fmt.Fprintf(&b, "spent of ε     %s; in all %.6g\n", listed(r.parts(number.Exactly)), spent)
 	fmt.Fprintf(&b, "L, by rows     %v\n", r.Frame.Inverse())
 	fmt.Fprintf(&b, "Σx, Σy         %.6g, sd of the noise %.3g\n", s[:2], sd[:2])
 	fmt.Fprintf(&b, "Σx², Σxy, Σy²  %.6g, sd of the noise %.3g\n", s[2:], sd[2:])

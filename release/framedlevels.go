@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // Sums by levels in a frame are two queries. Of a row of level l and a place u, ‖u‖ ≤ R,
@@ -104,7 +105,7 @@ func (l *Look) levelClaims(nb Neighbours) error {
 // below is the root of a square, rounded down.
 func below(square *big.Rat) *big.Rat {
 	x, _ := square.Float64()
-	return exact(math.Nextafter(math.Nextafter(math.Sqrt(x), 0), 0))
+	return number.Exactly(math.Nextafter(math.Nextafter(math.Sqrt(x), 0), 0))
 }
 
 // scales are those of the noise on Measured, and standard deviations.

@@ -34,8 +34,8 @@ func changed(nb Neighbours) *big.Rat {
 // reach is κ² + R².
 func (f *Frame) reach() *big.Rat { return new(big.Rat).Add(square2(f.Weight), square2(f.Radius)) }
 
-// sensitivity2 is the square of the proven sensitivity, d(κ² + R²)².
-func (f *Frame) sensitivity2(nb Neighbours) *big.Rat {
+// Sensitivity2 is the square of the proven sensitivity, d(κ² + R²)².
+func (f *Frame) Sensitivity2(nb Neighbours) *big.Rat {
 	s := f.reach()
 	return s.Mul(s.Mul(s, s), changed(nb))
 }
@@ -46,10 +46,10 @@ func (f *Frame) sensitivity(nb Neighbours) *big.Rat {
 	if nb == AddRemove {
 		return s
 	}
-	return s.Mul(s, exact(math.Nextafter(math.Sqrt2, 0)))
+	return s.Mul(s, number.Exactly(math.Nextafter(math.Sqrt2, 0)))
 }
 
-func square2(x float64) *big.Rat { return new(big.Rat).Mul(exact(x), exact(x)) }
+func square2(x float64) *big.Rat { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)) }
 
 // claims checks the sensitivity that a look states, and each scale of its noise against
 // that on squares.
@@ -58,7 +58,7 @@ func (l *Look) claims(nb Neighbours) error {
 		return l.levelClaims(nb)
 	}
 	n, f := l.Noise, l.Frame
-	if square2(n.Sensitivity).Cmp(relax(f.sensitivity2(nb))) < 0 {
+	if square2(n.Sensitivity).Cmp(relax(f.Sensitivity2(nb))) < 0 {
 		return within("noise", within("sensitivity", fmt.Errorf("%v is too small: rows within radius %v with weight %v and %s neighbours have sensitivity %v, so the privacy claimed does not hold",
 			n.Sensitivity, f.Radius, f.Weight, nb, f.sensitivity(nb).FloatString(6))))
 	}
@@ -71,7 +71,7 @@ func (l *Look) claims(nb Neighbours) error {
 		return within("noise", within("cross", fmt.Errorf(short, n.Cross, n.Scale, "scale/√2")))
 	case linear.Cmp(scale2) < 0:
 		return within("noise", within("linear", fmt.Errorf(short, n.Linear, n.Scale, "scale/(√2·weight)")))
-	case nb == AddRemove && n.Kind == Gaussian && weight2.Mul(weight2, exact(l.NNoise)).Cmp(relax(exact(n.Scale))) < 0:
+	case nb == AddRemove && n.Kind == Gaussian && weight2.Mul(weight2, number.Exactly(l.NNoise)).Cmp(relax(number.Exactly(n.Scale))) < 0:
 		return within("n_noise", fmt.Errorf(short, l.NNoise, n.Scale, "scale/weight²"))
 	}
 	return nil
@@ -132,7 +132,7 @@ func (r *Release) power(x *big.Rat) *big.Rat {
 // frameClaim checks what all looks and radii spend together. Decimals serve as well as the
 // numbers that they stand for, as in validateClaim.
 func (r *Release) frameClaim() error {
-	parts := r.parts(exact)
+	parts := r.parts(number.Exactly)
 	spent, _ := total(parts).Float64()
 	if r.Noise.Kind == Gaussian {
 		epsilon, _ := r.statisticsEpsilon().Float64()

@@ -37,7 +37,6 @@ func MomentExponents(p, least int) [][]int {
 	return all
 }
 
-// exponents lists those of one degree.
 func exponents(p, degree int) [][]int {
 	if p == 1 {
 		return [][]int{{degree}}
@@ -70,6 +69,14 @@ func (m *Moments) Together() bool {
 	return degree == leastTogether
 }
 
+// least is the least degree.
+func (m *Moments) least() int {
+	if m.Together() {
+		return leastTogether
+	}
+	return leastApart
+}
+
 // together and apart tell how the moments of a release were noised; neither is
 // true where it has none.
 func (r *Release) together() bool { return r.Moments != nil && r.Moments.Together() }
@@ -84,11 +91,7 @@ func (r *Release) validateMoments() error {
 	case p > MaxMomentCovariates:
 		return fmt.Errorf("%d covariates: moments are released of at most %d", p, MaxMomentCovariates)
 	}
-	least := leastApart
-	if m.Together() {
-		least = leastTogether
-	}
-	want := MomentExponents(p, least)
+	want := MomentExponents(p, m.least())
 	if !slices.EqualFunc(m.Exponents, want, slices.Equal) {
 		return within("exponents", fmt.Errorf("must be all of degree 3 and 4, or all of degree 1 to 4, of %d covariates, in order: %v or %v",
 			p, MomentExponents(p, leastTogether), MomentExponents(p, leastApart)))
@@ -128,11 +131,7 @@ func (m *Moments) pick(at []int, response int) *Moments {
 	if m == nil || slices.Contains(at, response) {
 		return nil
 	}
-	least := leastApart
-	if m.Together() {
-		least = leastTogether
-	}
-	out := &Moments{Noise: m.Noise, Exponents: MomentExponents(len(at), least)}
+	out := &Moments{Noise: m.Noise, Exponents: MomentExponents(len(at), m.least())}
 	old := make([]int, response)
 	for _, e := range out.Exponents {
 		clear(old)

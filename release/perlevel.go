@@ -93,7 +93,11 @@ func (r *Release) follow() []float64 {
 		return l.statistics(r.Dim(), float64(r.N), r.products())
 	}
 	_, all, _ := WithinLevels(&r.Schema, l.Factor, l.Dummies()) // of a schema that was checked
-	return l.perLevel(all, float64(r.N))
+	s, counts := make([]float64, Length(r.Dim())), l.CountsOf(float64(r.N))
+	for i, of := range all {
+		AddLevel(s, of, counts[i], slices.Concat(l.Sums[i], l.Products[i]))
+	}
+	return s
 }
 
 // CountsOf are the rows of all levels of n in all: those told, moved alike where they do not add up to n.
@@ -109,16 +113,6 @@ func (l *Levels) CountsOf(n float64) []float64 {
 		counts[i] += more / float64(len(counts))
 	}
 	return counts
-}
-
-// perLevel are all statistics that follow.
-func (l *Levels) perLevel(all [][]InLevel, n float64) []float64 {
-	m := len(all[0])
-	s, counts := make([]float64, Length(m)), l.CountsOf(n)
-	for i, of := range all {
-		AddLevel(s, of, counts[i], slices.Concat(l.Sums[i], l.Products[i]))
-	}
-	return s
 }
 
 // AddLevel adds to canonical statistics of all columns those of n rows of a level, in which the columns that sums are of
@@ -186,7 +180,6 @@ func (r *Release) ownPlaces(d *schema.Design, at []int) (places []int, err error
 	return places, err
 }
 
-// validatePerLevel checks the shape of products.
 func (l *Levels) validatePerLevel(q int) error {
 	if len(l.Products) != len(l.Sums) {
 		return fmt.Errorf("must have %d rows, one for each level, not %d", len(l.Sums), len(l.Products))

@@ -70,7 +70,7 @@ func (p *Persons) validate(r *Release) error {
 		return nil // Gaussian noise
 	case r.Pooled != nil || !positive(p.Scale) || !positive(p.Epsilon):
 		return within("more_noise", errors.New("it and \"more_epsilon\" must be positive; with \"pooled\" it alone is there"))
-	case new(big.Rat).Mul(exact(p.Scale), number.Decimal(p.Epsilon)).Cmp(relax(big.NewRat(1, 1))) < 0:
+	case new(big.Rat).Mul(number.Exactly(p.Scale), number.Decimal(p.Epsilon)).Cmp(relax(big.NewRat(1, 1))) < 0:
 		return within("more_noise", fmt.Errorf("%v is too small for epsilon %v: a person changes the count by 1", p.Scale, p.Epsilon))
 	case r.statisticsEpsilon().Sign() <= 0:
 		return within("more_epsilon", fmt.Errorf("must be below %v, the epsilon of the whole release, not %v", r.Privacy.Epsilon, p.Epsilon))

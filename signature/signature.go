@@ -6,8 +6,8 @@ package signature
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -35,11 +35,7 @@ type Statement struct {
 
 // String is one line.
 func (s Statement) String() string {
-	ledger := s.Ledger
-	if ledger == "" {
-		ledger = "none"
-	}
-	return fmt.Sprintf("dpreg %s sha256:%s ledger:%s time:%s", strings.ReplaceAll(s.Program, " ", "_"), s.Digest, ledger, s.Time.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("dpreg %s sha256:%s ledger:%s time:%s", strings.ReplaceAll(s.Program, " ", "_"), s.Digest, cmp.Or(s.Ledger, "none"), s.Time.UTC().Format(time.RFC3339))
 }
 
 var errComment = errors.New("its comment is not one of dpreg")
@@ -149,10 +145,7 @@ func (k Key) Sign(path string, s Statement) error {
 	})
 }
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // ErrUnsigned says that there is no signature.
 var ErrUnsigned = errors.New("it has no signature beside it")

@@ -157,18 +157,6 @@ func toLattice(v float64) (k float64, ok bool) {
 	return math.Floor(float64(v*unit) + 0.5), v >= -1 && v <= 1
 }
 
-// integers rounds values of a row to the lattice.
-func integers(k []int64, row []float64) error {
-	for j, v := range row {
-		rounded, ok := toLattice(v)
-		if !ok {
-			return offBox(j)
-		}
-		k[j] = int64(rounded)
-	}
-	return nil
-}
-
 func offBox(j int) error {
 	return fmt.Errorf("column %d of a scaled row is not a number in [-1, 1]", j+1)
 }

@@ -122,12 +122,7 @@ func NewBall(f *release.Frame, m int) (*Ball, error) {
 }
 
 func boxFrame(m int) *release.Frame {
-	f := &release.Frame{Centre: make([]float64, m), Radius: rootUp(big.NewRat(int64(m), 1)), Weight: 1}
-	for j := range m {
-		f.Matrix = append(f.Matrix, make([]float64, j+1))
-		f.Matrix[j][j] = 1
-	}
-	return f
+	return (&release.Frame{Radius: rootUp(big.NewRat(int64(m), 1)), Weight: 1}).Behind(m)
 }
 
 func checkFrame(f *release.Frame, m int) error {

@@ -142,7 +142,6 @@ func (s *Statistics) byLevels(k int, known bool, nb release.Neighbours) ([]*big.
 	return all, nil
 }
 
-// multiple is x by a whole number.
 func multiple(x *big.Int, by float64) *big.Int {
 	return new(big.Int).Mul(x, big.NewInt(int64(by)))
 }
@@ -163,7 +162,7 @@ func (s *Statistics) CheckLevels(k int) error {
 				want.Neg(want.Add(want, sums[h]))
 			}
 			if want.Cmp(sums[release.Index(s.m, h, i)]) != 0 {
-				return errors.New("a row is in no level of the factor, or in several: sums by its levels cannot be private")
+				return errNoLevel
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, er
 	if !(f.Weight >= 1./(1<<-leastRadius) && f.Weight <= 1<<mostRadius) {
 		return release.Noise{}, fmt.Errorf("the frame has a weight of %v: it must be within 2^%d and 2^%d", f.Weight, leastRadius, mostRadius)
 	}
-	noise := release.Noise{Kind: b.Kind, Sensitivity: rootUp(b.squaredSensitivity(f))}
+	noise := release.Noise{Kind: b.Kind, Sensitivity: rootUp(f.Sensitivity2(b.Neighbours))}
 	var err error
 	of := all
 	if b.countsApart() {
@@ -166,16 +166,6 @@ var all, besideCount, ofCount = big.NewRat(1, 1), big.NewRat(19, 20), big.NewRat
 // countsApart tells whether the number of rows is noised, and not with the sums as one vector.
 func (b Budget) countsApart() bool {
 	return b.Kind == release.Ball && b.Neighbours == release.AddRemove
-}
-
-func (b Budget) squaredSensitivity(f *release.Frame) *big.Rat {
-	q := square(f.Weight)
-	q.Add(q, square(f.Radius))
-	q.Mul(q, q)
-	if b.Neighbours == release.ReplaceOne {
-		q.Add(q, q)
-	}
-	return q
 }
 
 func square(x float64) *big.Rat { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)) }

@@ -64,8 +64,12 @@ func (a *MomentAccumulator) Add(row []float64) error {
 		return errTooManyRows
 	}
 	linear, products := a.values[:a.p], a.values[a.p:]
-	if err := integers(linear, row[:a.p]); err != nil {
-		return err
+	for j, v := range row[:a.p] {
+		k, ok := toLattice(v)
+		if !ok {
+			return offBox(j)
+		}
+		linear[j] = int64(k)
 	}
 	for j, kj := range linear {
 		for i, ki := range linear[j:] {

@@ -100,9 +100,7 @@ const encodedPlaces = 8 + 8 + 8
 
 func (p *places) encode(room int) []byte {
 	out := make([]byte, 0, encodedPlaces+room)
-	for _, x := range []uint64{p.digest.sums[0], p.digest.sums[1], uint64(p.n)} {
-		out = binary.BigEndian.AppendUint64(out, x)
-	}
+	out, _ = binary.Append(out, binary.BigEndian, []uint64{p.digest.sums[0], p.digest.sums[1], uint64(p.n)})
 	return out
 }
 
@@ -122,11 +120,7 @@ func (p *places) decode(data []byte) (rest []byte, err error) {
 // MarshalBinary encodes the counts exactly. It never fails.
 func (c *RadiusCount) MarshalBinary() ([]byte, error) {
 	c.flush()
-	out := c.encode(8 * len(c.count))
-	for _, n := range c.count {
-		out = binary.BigEndian.AppendUint64(out, uint64(n))
-	}
-	return out, nil
+	return binary.Append(c.encode(8*len(c.count)), binary.BigEndian, c.count)
 }
 
 // UnmarshalBinary makes c what was encoded in the same frame. Errors tell nothing of the counts.

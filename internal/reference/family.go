@@ -25,9 +25,7 @@ import (
 //
 //	JᵀC⁻¹J + (Σ_l n_lN_0l)²/(nQ) (0, T − wwᵀ),   dF_l = √n_l (N_0 dη_l + N_1 ds),   dh∥ = Σ_l n_l(N_1 dη_l + N_2 ds)/n.
 //
-// To the variance is added that of model.Doubt.
-//
-// model.Doubt is added: its factor moves θ by (−βᵀμ_x, β).
+// To the variance is added that of model.Doubt, whose factor moves θ by (−βᵀμ_x, β).
 type FamilyWithoutNoise struct {
 	family  model.Family
 	shape   model.Shape

@@ -224,7 +224,7 @@ func (t Training) FindMultiplier(a Accountant, epsilon, delta float64) (float64,
 	return search{
 		name: t.noise(), few: MaxMultiplier, many: MinMultiplier, start: 1,
 		with: func(x float64) Training { t.Multiplier = x; return t },
-	}.find(a, epsilon, delta)
+	}.find(narrow, a, epsilon, delta)
 }
 
 // analytic is the multiplier of T releases without sampling: normal noise composes to
@@ -249,7 +249,7 @@ func (t Training) FindRate(a Accountant, epsilon, delta float64) (float64, error
 	return search{
 		name: "q", few: MinRate, many: 1, start: 0.01, complete: true,
 		with: func(x float64) Training { t.Rate = x; return t },
-	}.find(a, epsilon, delta)
+	}.find(narrow, a, epsilon, delta)
 }
 
 // FindSteps returns the largest number of steps likewise.
@@ -257,7 +257,7 @@ func (t Training) FindSteps(a Accountant, epsilon, delta float64) (int, error) {
 	steps, err := search{
 		name: "number of steps", few: 1, many: MaxCount, start: 1000, whole: true,
 		with: func(x float64) Training { t.Steps = int(x); return t },
-	}.find(a, epsilon, delta)
+	}.find(narrow, a, epsilon, delta)
 	return int(steps), err
 }
 
@@ -283,17 +283,13 @@ const (
 // where it is too much.
 type tried struct{ x, excess float64 }
 
-func (s search) find(a Accountant, epsilon, delta float64) (float64, error) {
-	return s.within(narrow, a, epsilon, delta)
-}
-
-func (s search) within(apart float64, a Accountant, epsilon, delta float64) (float64, error) {
+func (s search) find(apart float64, a Accountant, epsilon, delta float64) (float64, error) {
 	if err := cmp.Or(s.with(s.start).Check(), positive("epsilon", epsilon), inRange(delta, MinSampledDelta)); err != nil {
 		return 0, err
 	}
 	factor := 2.
 	if a != RDP { // Rényi divergences say about where, and quickly
-		if near, err := s.within(rough, RDP, epsilon, delta); err == nil {
+		if near, err := s.find(rough, RDP, epsilon, delta); err == nil {
 			s.start, factor = near, 1.1
 		}
 	}

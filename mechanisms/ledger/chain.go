@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,8 +23,7 @@ import (
 type Event struct{ Text, Hash string }
 
 func link(before, text string) string {
-	sum := sha256.Sum256([]byte(before + "\n" + text))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(before+"\n"+text)))
 }
 
 // The first words of events.
@@ -213,9 +211,14 @@ func (l *Ledger) change(ctx context.Context, do func(tx *sql.Conn, h *History) e
 		if err := do(tx, h); err != nil {
 			return err
 		}
-		return l.patiently(ctx, func() error {
-			_, err := tx.ExecContext(context.WithoutCancel(ctx), "COMMIT")
-			return err
-		})
+		return l.commit(ctx, tx)
+	})
+}
+
+// commit ends a transaction: it is made or not, never half way.
+func (l *Ledger) commit(ctx context.Context, tx *sql.Conn) error {
+	return l.patiently(ctx, func() error {
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), "COMMIT")
+		return err
 	})
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,9 +84,8 @@ func fill(ctx context.Context, path string, b Budget, key Key) error {
 
 // begin writes the key, and the chain's first links.
 func begin(ctx context.Context, x executor, b Budget, key Key) (head string, err error) {
-	id := hex.EncodeToString(key[:]) // the chain has a hash of it
-	sum := sha256.Sum256([]byte("dpreg ledger " + id))
-	id = hex.EncodeToString(sum[:8])
+	sum := sha256.Sum256(fmt.Appendf(nil, "dpreg ledger %x", key))
+	id := fmt.Sprintf("%x", sum[:8]) // the chain has it, a hash of the key
 	if _, err = x.ExecContext(ctx, "INSERT INTO secret (one, id, key) VALUES (1, ?, ?)", id, key[:]); err == nil {
 		head, err = chain(ctx, x, "", b.event(id))
 	}

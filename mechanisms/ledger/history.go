@@ -211,7 +211,6 @@ func newAccount(total Budget) account {
 	return a
 }
 
-// add charges c.
 func (a *account) add(c *Charge) {
 	a.epsilon, a.delta = plus(a.epsilon, c.Epsilon), plus(a.delta, c.Delta)
 	pure := times(halfPi, times(c.Epsilon, c.Epsilon))

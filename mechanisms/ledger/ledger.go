@@ -232,10 +232,7 @@ func (l *Ledger) ChargeFor(ctx context.Context, marks Marks, parts ...Charge) (n
 			return errors.Join(ctx.Err(), notKept(l.path))
 		}
 		committed = true
-		return l.patiently(ctx, func() error {
-			_, err := tx.ExecContext(context.WithoutCancel(ctx), "COMMIT") // it is made or not, never half way
-			return err
-		})
+		return l.commit(ctx, tx)
 	})
 	if !committed {
 		return 0, nil, err
