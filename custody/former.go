@@ -35,13 +35,7 @@ func (s *Settled) Former() (*release.Release, error) {
 
 // Differs says why r is not the release that is ordered, nil if it is.
 func (s *Settled) Differs(r *release.Release) error {
-	if err := s.boundsDiffer(r); err != nil {
-		return err
-	}
-	if err := s.personsDiffer(r); err != nil {
-		return err
-	}
-	if err := cmp.Or(s.levelsDiffer(r), s.answered(r)); err != nil {
+	if err := cmp.Or(s.boundsDiffer(r), s.personsDiffer(r), s.levelsDiffer(r), s.answered(r)); err != nil {
 		return err
 	}
 	if has := r.Moments != nil; has != s.WithMoments {

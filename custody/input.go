@@ -22,23 +22,15 @@ import (
 
 // ParsePrivacy reads a promise; delta is empty where there is none.
 func ParsePrivacy(epsilon, delta, neighbours string) (p release.Privacy, err error) {
-	if p.Neighbours, err = ParseNeighbours(neighbours); err != nil {
-		return p, err
+	p.Neighbours = release.Neighbours(neighbours)
+	if p.Neighbours != release.ReplaceOne && p.Neighbours != release.AddRemove {
+		return p, Misusef("--neighbours %q: %s or %s", neighbours, release.ReplaceOne, release.AddRemove)
 	}
 	if p.Delta, err = ParseDelta(delta); err != nil {
 		return p, err
 	}
 	p.Epsilon, err = ParseEpsilon(epsilon)
 	return p, err
-}
-
-// ParseNeighbours reads a relation.
-func ParseNeighbours(text string) (release.Neighbours, error) {
-	switch n := release.Neighbours(text); n {
-	case release.ReplaceOne, release.AddRemove:
-		return n, nil
-	}
-	return "", Misusef("--neighbours %q: %s or %s", text, release.ReplaceOne, release.AddRemove)
 }
 
 // ParseEpsilon reads ε.

@@ -141,20 +141,13 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 	}
 	if l.byLevel(t) {
 		look, l.noise, l.measured, err = l.budget.PublishLevelLook(levels, f, l.plan.Looks[t], l.entropy())
+	} else if sums, failed := whole(levels, nil); failed != nil {
+		return look, failed
 	} else {
-		look, err = l.plainLook(levels, f, t)
+		look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
 	}
 	look.Radii = radii
 	return look, err
-}
-
-// plainLook publishes the sums of all levels together.
-func (l *looker) plainLook(levels []*ssp.BallAccumulator, f *release.Frame, t int) (look release.Look, err error) {
-	sums, err := whole(levels, nil)
-	if err != nil {
-		return look, err
-	}
-	return l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
 }
 
 // byLevel tells whether the look of step t is of sums by levels: the last is.

@@ -162,7 +162,6 @@ func (s *Settled) left() release.Privacy {
 	return rows
 }
 
-// checkMoments refuses moments that cannot be had.
 func (s *Settled) checkMoments() error {
 	switch p := len(s.Design.Covariates); {
 	case !s.WithMoments:

@@ -175,7 +175,6 @@ func (p *Payment) make(ctx context.Context) error {
 	return err
 }
 
-// numbers names the charges.
 func (p *Payment) numbers() string {
 	if len(p.cost) == 1 {
 		return fmt.Sprintf("No %d", p.number)
@@ -225,11 +224,6 @@ func (p *Payment) tell(ctx context.Context) {
 	p.say(fmt.Sprintf("%s, the ledger of %s, has for one more release: %s", p.path, h.Budget.Data, left))
 }
 
-// account is the ledger of the order.
-func (s *Settled) account() Account {
-	return Account{Path: s.Ledger, Make: s.MakeLedger, Data: filepath.Base(s.Rows.String())}
-}
-
 // payment refuses, before anything is read, what the ledger has no room for.
 func (s *Settled) payment(ctx context.Context) (*Payment, error) {
 	switch {
@@ -242,7 +236,7 @@ func (s *Settled) payment(ctx context.Context) (*Payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewPayment(ctx, s.sayAll, s.account(), s.relation(), cost...)
+	return NewPayment(ctx, s.sayAll, Account{Path: s.Ledger, Make: s.MakeLedger, Data: filepath.Base(s.Rows.String())}, s.relation(), cost...)
 }
 
 // pay charges what the order costs now that the number of rows is known.

@@ -167,7 +167,6 @@ func (s *Settled) personal(ctx context.Context, scan scanner) scanner {
 	}
 }
 
-// group takes the rows.
 func (p *people) group(workers int, scan scanner) (*persons.Group, error) {
 	g := persons.NewGroup(p.how, p.m, workers)
 	var adds []func(rows []float64) error

@@ -144,8 +144,7 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 		return s.readMagnitudes(ctx)
 	case s.Steps > 1:
 		return s.readRadii(ctx)
-	}
-	if s.PerLevel {
+	case s.PerLevel:
 		return s.readPerLevel(ctx)
 	}
 	all, err := s.Rows.sum(ctx, s)
@@ -160,7 +159,6 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 	return all.N, func() (*release.Release, error) { return s.noised(ctx, all) }, nil
 }
 
-// readPerLevel sums the rows of each level.
 func (s *Settled) readPerLevel(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
 	all, err := s.Rows.(gatherer).gather(ctx, s, ssp.Pass{Columns: s.dim() - s.dummies, Dummies: s.dummies})
 	if err != nil {
@@ -216,7 +214,6 @@ func (s *Settled) entropy() *mechanisms.Entropy {
 	return mechanisms.OS()
 }
 
-// noised draws the noise.
 func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error) {
 	if all.moments != nil {
 		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
@@ -277,7 +274,11 @@ func (s *Settled) write(r, former *release.Release) error {
 	case former != nil:
 		return r.WriteFile(s.Path)
 	}
-	err := r.WriteNewFile(s.Path)
+	return s.raced(r.WriteNewFile(s.Path))
+}
+
+// raced says what became of the noise where another run wrote first.
+func (s *Settled) raced(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return Refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", s.Path)
 	}

@@ -215,7 +215,6 @@ func (p *passes) reading(s states, do func() error) error {
 	return do()
 }
 
-// sum reads the rows on all processors.
 func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
 	scan := f.scan(ctx, s)
 	var moments *ssp.MomentAccumulator
@@ -248,12 +247,10 @@ func beside(all *ssp.MomentAccumulator, m int, scan scanner) scanner {
 	}
 }
 
-// gather reads the rows on all processors.
 func (f Files) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
 	return pass.Gather(runtime.GOMAXPROCS(0), s.personal(ctx, f.scan(ctx, s)))
 }
 
-// scan hands on the rows once.
 func (f Files) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func([]float64) error) error {
 		return f.passesOf(s).read(func() error { return s.Cells.Scan(ctx, f.Source, s.Design, sinks...) })
@@ -310,7 +307,6 @@ func responseFirst(rows []float64, m int) (out []float64) {
 	return out
 }
 
-// scan hands on the rows.
 func (r Scaled) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func(rows []float64) error) error {
 		width := s.width()

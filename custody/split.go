@@ -19,7 +19,6 @@ import (
 // with the whole of the privacy. The unit that differs between neighbours is in one part: docs/threat-model.md has
 // the proof. The rows are read once and kept in memory, since each part looks at its own several times.
 
-// settleSplit refuses what parts cannot have.
 func (s *Settled) settleSplit() error {
 	e, away := s.Rows.(Elsewhere)
 	switch flag := fmt.Sprintf("--split %d", s.Split); {
@@ -203,7 +202,7 @@ func (s *Settled) writeParts(parts []*release.Release, paid *Payment) error {
 	if s.Path == "" {
 		return nil
 	}
-	err := files.PlaceDir(s.Path, func(dir string) error {
+	return s.raced(files.PlaceDir(s.Path, func(dir string) error {
 		for j, r := range parts {
 			one := *s
 			one.Path, one.Say = filepath.Join(dir, s.nameOf(j+1)), nil
@@ -212,11 +211,7 @@ func (s *Settled) writeParts(parts []*release.Release, paid *Payment) error {
 			}
 		}
 		return nil
-	})
-	if errors.Is(err, fs.ErrExist) {
-		return Refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", s.Path)
-	}
-	return err
+	}))
 }
 
 // Formers is Former of all parts, or of the one release.

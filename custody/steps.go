@@ -20,7 +20,6 @@ const (
 	AutoSteps = -1
 )
 
-// settleSteps refuses steps that cannot be had.
 func (s *Settled) settleSteps() error {
 	switch flag := fmt.Sprintf("--steps %d", s.Steps); {
 	case s.Steps == 0 || s.Steps == AutoSteps:

@@ -43,7 +43,6 @@ type clt struct {
 // two modes are weighed, and the slower all else is explored.
 const flipShare = 0.25
 
-// newCLT starts a chain.
 func newCLT(obs *model.Observation, prior *model.Prior, law *fixed, rng *rand.Rand) *clt {
 	c := newState(obs, prior, law, model.NewRegressionParams(obs.Shape))
 	c.start(rng)
@@ -54,7 +53,6 @@ func newCLT(obs *model.Observation, prior *model.Prior, law *fixed, rng *rand.Ra
 	return k
 }
 
-// Step does one sweep.
 func (k *clt) Step(rng *rand.Rand) Info {
 	k.last = k.sweep(rng)
 	k.drawOmega(rng)
@@ -80,7 +78,6 @@ func (k *clt) sweep(rng *rand.Rand) (info Info) {
 	return info
 }
 
-// Dim returns the number of unconstrained parameters.
 func (k *clt) Dim() int { return len(k.phi) }
 
 // LogDensity returns log π(φ) and writes its gradient; see state.collapsed. It goes through

@@ -50,7 +50,6 @@ const (
 	countSteps = 5
 )
 
-// step moves phi and the state's n.
 func (c *count) step(phi []float64, rng *rand.Rand) transition {
 	t := transition{logDensity: c.at(c.n, phi)}
 	for range countSteps {

@@ -66,7 +66,6 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	return k
 }
 
-// Step does one sweep.
 func (k *exactSites) Step(rng *rand.Rand) (info Info) {
 	for _, s := range k.all {
 		accept, ok := s.renewExact(rng)

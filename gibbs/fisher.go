@@ -40,14 +40,12 @@ func newFisher(k int) *fisher {
 	return f
 }
 
-// Push adds a·Fp to dst.
 func (f *fisher) Push(dst []float64, a float64, p []float64) {
 	for i := range dst {
 		dst[i] += a * dot(f.factor[i*f.k:(i+1)*f.k], p)
 	}
 }
 
-// Pull writes Fᵀg.
 func (f *fisher) Pull(dst, g []float64) {
 	clear(dst)
 	for i, v := range g {

@@ -157,7 +157,6 @@ func newMover(t, flips target, signs []int, most int) *mover {
 	return k
 }
 
-// step moves x.
 func (k *mover) step(x []float64, rng *rand.Rand) transition {
 	if k.choose(rng); k.moved {
 		k.last = k.hmc.step(x, rng)

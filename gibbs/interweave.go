@@ -46,7 +46,6 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	return t, true
 }
 
-// moveOwn moves the site's own parameters.
 func (s *site) moveOwn(rng *rand.Rand) {
 	copy(s.ancillary.phi, s.phi)
 	x := s.phi[s.lead:]
@@ -64,7 +63,6 @@ func (s *site) moveOwn(rng *rand.Rand) {
 	s.rough.toOwn(x[:s.rough.q])
 }
 
-// moveShared moves the shared parameters.
 func (k *exactSites) moveShared(rng *rand.Rand) {
 	copy(k.phi, k.all[0].phi)
 	if !k.shared.step(k.phi, rng).accepted {
@@ -91,7 +89,6 @@ type ownTarget struct {
 	rough *rough
 }
 
-// Dim returns the number of coordinates.
 func (t ownTarget) Dim() int { return len(t.site.phi) - t.site.lead }
 
 // LogDensity returns the log density, and the slope that is followed.
@@ -148,7 +145,6 @@ func (t *sharedTarget) signs() (at []int) {
 	return at
 }
 
-// Dim returns the number of coordinates.
 func (t *sharedTarget) Dim() int { return t.lead }
 
 // LogDensity returns the log density, and the slope that is followed.
@@ -160,7 +156,6 @@ func (t *sharedTarget) LogDensity(grad, h []float64) float64 {
 // rigid is the density with x left where it is.
 type rigid struct{ *sharedTarget }
 
-// LogDensity is that of sharedTarget.
 func (t rigid) LogDensity(grad, h []float64) float64 {
 	t.sharedTarget.rigid = true
 	return t.at(grad, h)

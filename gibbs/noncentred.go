@@ -31,7 +31,6 @@ func newNoncentred(c *sites) *noncentred {
 	return t
 }
 
-// Dim returns the number of coordinates.
 func (t *noncentred) Dim() int { return t.hub.Dim() }
 
 // hold takes where u, B and every site stand.

@@ -41,7 +41,6 @@ func newPlain(c given) *plain {
 	return k
 }
 
-// Step does one sweep.
 func (k *plain) Step(rng *rand.Rand) (info Info) {
 	for _, s := range k.each {
 		if s.count != nil && s.law.Unconstrain(s.phi, s.params) {

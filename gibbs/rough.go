@@ -103,7 +103,6 @@ func newRegression(lead, own int) *regression {
 // of are the slopes on shared coordinate k.
 func (r *regression) of(k int) []float64 { return r.slope[k*r.own : (k+1)*r.own] }
 
-// add takes a gradient in (h, x).
 func (r *regression) add(grad []float64) {
 	r.count++
 	lead := len(grad) - r.own

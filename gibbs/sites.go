@@ -120,7 +120,6 @@ func newSites(p *model.Joint, rng *rand.Rand) *sites {
 	return c
 }
 
-// states are those of all releases.
 func (c *sites) states() (all []*state) {
 	for _, s := range c.all {
 		all = append(all, s.state)

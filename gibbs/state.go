@@ -179,7 +179,6 @@ func (c *state) drawLatent(rng *rand.Rand) bool {
 	return true
 }
 
-// drawOmega draws ω given z − s.
 func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
 
 // drawConjugate draws the parameters from their conjugate laws given s.

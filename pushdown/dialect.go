@@ -86,7 +86,6 @@ func (d Dialect) name(name string) string {
 	return d.quote + d.names.within(name, d.quote) + d.quote
 }
 
-// literal quotes a text.
 func (d Dialect) literal(text string) string {
 	how, prefix := d.strings, ""
 	if how == prefixed {

@@ -61,7 +61,6 @@ func (q *Query) Scan(ctx context.Context, from Rows, sink func(rows []float64) e
 	return sink(some)
 }
 
-// parse reads a row.
 func (q *Query) parse(text string, row []float64) error {
 	if q.person != nil {
 		var err error

@@ -21,7 +21,6 @@ func cellsOf(d *schema.Design, factor string) (*schema.Cells, error) {
 	return d.Cells(factors)
 }
 
-// cellsFirst is LevelsFirst of cells.
 func cellsFirst(d *schema.Design, factor string, cells *schema.Cells) (*schema.Design, int, error) {
 	switch n := len(cells.Names); {
 	case n > MaxLevels:

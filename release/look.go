@@ -171,7 +171,6 @@ func checkFreedom(kind Kind, freedom float64, entries int) error {
 	return nil
 }
 
-// validate checks a frame of m columns.
 func (f *Frame) validate(m int) error {
 	if len(f.Centre) != m {
 		return within("centre", fmt.Errorf("must have %d entries, one for each column, not %d", m, len(f.Centre)))
@@ -246,7 +245,6 @@ func (r *Radii) Beyond(radius float64, kind Kind) (rows, sd float64) {
 // maxRadii is the largest magnitude of 2·log₂ of an edge between bins.
 const maxRadii = 2000
 
-// validate checks radii, if there are any.
 func (r *Radii) validate() error {
 	switch {
 	case r == nil:

@@ -183,9 +183,7 @@ func Known(described *Schema, bounds Bounds, formula string) (names []string) {
 	if described != nil {
 		columns = append(columns, described.Columns...)
 	}
-	for _, c := range columns {
-		names = append(names, c.Name)
-	}
+	names = namesOf(columns)
 	if f, err := ParseFormula(formula); err == nil {
 		names = append(names, f.Columns()...)
 	}
@@ -262,11 +260,11 @@ func Listed(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// listed is Listed of columns.
-func listed(columns []Column) string {
-	var names []string
+func listed(columns []Column) string { return Listed(namesOf(columns)) }
+
+func namesOf(columns []Column) (names []string) {
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}
-	return Listed(names)
+	return names
 }

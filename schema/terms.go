@@ -184,7 +184,6 @@ func (v *vocabulary) column(name string) *Column {
 
 func (v *vocabulary) factor(name string) *Factor { return factorOf(v.factors, name) }
 
-// dummies codes a factor.
 func (v *vocabulary) dummies(f Factor, full bool) ([]Column, error) {
 	var dummies []Column
 	for _, level := range f.coding(full) {

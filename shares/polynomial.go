@@ -79,7 +79,6 @@ func centred(v *big.Int) *big.Int {
 	return new(big.Int).Set(v)
 }
 
-// encode writes elements one after another.
 func encode(v []*big.Int) []byte {
 	out := make([]byte, width*len(v))
 	for i, x := range v {

@@ -65,7 +65,6 @@ func powerOfTwo(b int) *big.Rat {
 // nothing.
 func (c *RadiusCount) AddRows(rows []float64) error { return c.addRows(rows, c.flush) }
 
-// flush counts the rows of the block.
 func (c *RadiusCount) flush() {
 	c.move()
 	for _, square := range c.square[:c.rows] {

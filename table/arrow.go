@@ -221,7 +221,6 @@ func (f *arrowRows) parse(w *worker, _ int) error {
 	return w.flush()
 }
 
-// column reads the column of a field.
 func (f *arrowRows) column(b *arrowBatch, field *field, free *int) *arrowColumn {
 	var at places
 	for i := range field.place {

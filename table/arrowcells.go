@@ -136,7 +136,6 @@ func (b *arrowBatch) column(t *arrowType, at places, free *int) *arrowColumn {
 	return c
 }
 
-// missing tells whether a cell is.
 func (c *arrowColumn) missing(i int) bool {
 	return c.kind == arrowNull || len(c.present) > 0 && c.present[i/8]>>(i%8)&1 == 0
 }

@@ -224,7 +224,6 @@ type block struct {
 	lines  bool // quotation marks enclose a line feed
 }
 
-// skip takes away the first n bytes.
 func (b *block) skip(n int) {
 	b.line += bytes.Count(b.text[:n], []byte("\n"))
 	b.text = b.text[n:]

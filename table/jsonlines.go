@@ -79,7 +79,6 @@ func (r *blockReader) keys(b *block) ([]string, error) {
 	return names, nil
 }
 
-// parse reads the lines of a block.
 func (f *jsonFile) parse(w *worker, _ int) error {
 	line := w.block.line
 	for text := range bytes.Lines(w.block.text) {
@@ -98,7 +97,6 @@ func (f *jsonFile) parse(w *worker, _ int) error {
 	return w.flush()
 }
 
-// object reads a row of its JSON.
 func (l *layout) object(row []float64, text []byte, line int) (missing bool, err error) {
 	tree, err := jsontree.Decode(text)
 	cells, ok := tree.(map[string]any)

@@ -202,7 +202,6 @@ func (p *pages) second(h *format.DataPageHeaderV2, packed []byte, size int) (pag
 	return p.cells(marks, text, h.Encoding, int(h.NumValues))
 }
 
-// cells decodes n cells.
 func (p *pages) cells(marks, text []byte, as format.Encoding, n int) (c page, err error) {
 	if int64(n) > p.left {
 		return c, errPage

@@ -139,7 +139,6 @@ func passDelta(text []byte, n int) []byte {
 	return text
 }
 
-// checkValues looks over n encoded values.
 func checkValues(text []byte, as format.Encoding, n int) error {
 	switch as {
 	case format.RLE:

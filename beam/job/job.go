@@ -210,7 +210,6 @@ func pulse(ctx context.Context, name string) (digest [sha256.Size]byte, err erro
 	return digest, err
 }
 
-// cancel stops a job.
 func cancel(ctx context.Context, name string) error {
 	return ask(ctx, name, func(service jobpb.JobServiceClient, id string) error {
 		_, err := service.Cancel(ctx, &jobpb.CancelJobRequest{JobId: id})

@@ -26,17 +26,11 @@ import (
 // Persons is Sum of what the rows of each person become. The engine's shuffle sees what is grouped, as
 // sensitive as the rows.
 func Persons(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design, how persons.Grouping, pass ssp.Pass) (ssp.Summand, persons.Told, error) {
-	empty, err := pass.Empty()
-	if err := errors.Join(d.Validate(), err); err != nil {
-		return nil, persons.Told{}, err
-	}
 	o.Empty = true // a shard may be
-	sums := empty()
-	all, err := run(ctx, e, dir, paths, persons.Parts, pass, sums, func(s beam.Scope, spread beam.PCollection) beam.PCollection {
+	return run(ctx, e, dir, paths, persons.Parts, d, pass, func(s beam.Scope, spread beam.PCollection) beam.PCollection {
 		pieces := beam.ParDo(s, &group{d, o, o.PersonKey[:], how}, spread)
 		return beam.ParDo(s, &gather{pass, how}, beam.GroupByKey(s, pieces))
 	})
-	return sums, all.Told, err
 }
 
 func init() {

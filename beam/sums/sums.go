@@ -35,20 +35,19 @@ import (
 // something wrong, with the least path first; what the engine says where job.Run gives up.
 // As in package custody, it is none that there are no rows. A warning of the rows is told to e.Say.
 func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design, pass ssp.Pass) (ssp.Summand, error) {
-	empty, err := pass.Empty()
-	if err := errors.Join(d.Validate(), err); err != nil {
-		return nil, err
-	}
 	o.Empty = true // a shard may be
-	sums := empty()
-	_, err = run(ctx, e, dir, paths, 1, pass, sums, func(s beam.Scope, spread beam.PCollection) beam.PCollection {
+	sums, _, err := run(ctx, e, dir, paths, 1, d, pass, func(s beam.Scope, spread beam.PCollection) beam.PCollection {
 		return beam.ParDo(s, &scan{d, o, pass}, spread)
 	})
 	return sums, err
 }
 
-// run has a job make parts of shards, spread, and adds them up to sums. A shard is to be counted so many times.
-func run(ctx context.Context, e job.Engine, dir job.Dir, paths []string, times int, pass ssp.Pass, sums ssp.Summand, parts func(s beam.Scope, spread beam.PCollection) beam.PCollection) (all Part, err error) {
+// run has a job make parts of shards, spread, and adds them up. A shard is to be counted so many times.
+func run(ctx context.Context, e job.Engine, dir job.Dir, paths []string, times int, d *schema.Design, pass ssp.Pass, parts func(s beam.Scope, spread beam.PCollection) beam.PCollection) (sums ssp.Summand, told persons.Told, err error) {
+	empty, err := pass.Empty()
+	if err := errors.Join(d.Validate(), err); err != nil {
+		return nil, told, err
+	}
 	err = e.Run(ctx, func() *beam.Pipeline {
 		shards := make([]Shard, len(paths))
 		for i, path := range paths {
@@ -60,22 +59,24 @@ func run(ctx context.Context, e job.Engine, dir job.Dir, paths []string, times i
 		return p
 	})
 	if err != nil {
-		return all, err
+		return nil, told, err
 	}
 	found, err := dir.Read(ctx)
-	if err == nil {
-		all, err = one(found, paths, times)
-	}
 	if err != nil {
-		return all, err
+		return nil, told, err
+	}
+	all, err := one(found, paths, times)
+	if err != nil {
+		return nil, told, err
 	}
 	if all.Enclosed.Cells > 0 && e.Say != nil {
 		e.Say("warning: " + all.Enclosed.Error())
 	}
+	sums = empty()
 	if err := sums.UnmarshalBinary(all.Sums); err != nil {
-		return all, fmt.Errorf("the job's sums: %w", err)
+		return nil, told, fmt.Errorf("the job's sums: %w", err)
 	}
-	return all, nil
+	return sums, all.Told, nil
 }
 
 // one gives the sums that were found, which have to be of all shards, each so many times: engines may do the

@@ -194,7 +194,6 @@ func (d *direction) scoutEpsilon(delta float64) estimate {
 	return e
 }
 
-// scoutDelta estimates log δ.
 func (d *direction) scoutDelta(epsilon float64) estimate {
 	e := estimate{epsilon: epsilon, logDelta: d.tilts.logDelta(epsilon)}
 	_, e.bend = d.tilts.epsilon(e.logDelta)

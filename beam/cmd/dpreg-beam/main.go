@@ -22,6 +22,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
+
 	//lint:ignore SA1019 Prism, which it is deprecated for, listens on all networks
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
@@ -68,7 +69,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	return custody.Exit(ctx, stderr, "dpreg-beam", root.ExecuteContext(ctx))
 }
 
-// note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintln(stderr, "dpreg-beam: "+fmt.Sprintf(format, args...))
 }
