@@ -20,13 +20,9 @@ func bounded() *Release {
 }
 
 func TestBoundsRoundTrip(t *testing.T) {
-	first := write(t, bounded())
+	first, _ := rewritten(t, bounded())
 	const want = "  \"bounds\": {\"method\": \"auto\", \"epsilon\": 0.2, \"columns\": [\"x\", \"y\"]},\n"
 	must.Say(t, first, want)
-	back := must.Get(Read(strings.NewReader(first)))(t)
-	if !reflect.DeepEqual(back, bounded()) || write(t, back) != first {
-		t.Errorf("read back as %+v", back)
-	}
 }
 
 // The statistics must keep to what bounds leave of ε; field is where the error is.
@@ -140,13 +136,9 @@ func without() *Release {
 }
 
 func TestWithheldRoundTrip(t *testing.T) {
-	text := write(t, without())
+	text, back := rewritten(t, without())
 	if want := "    \"sum_yy\": null\n  },\n  \"withheld\": [\"yy\"]\n}\n"; !strings.HasSuffix(text, want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", text, want)
-	}
-	back := must.Get(Read(strings.NewReader(text)))(t)
-	if !reflect.DeepEqual(back, without()) || write(t, back) != text {
-		t.Errorf("read back as %+v", back)
 	}
 	if v := back.Statistics.Vector(); len(v) != Length(back.Dim())-1 || v[len(v)-1] != 23 {
 		t.Errorf("its vector is %v", v)

@@ -1,14 +1,11 @@
 package release
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -70,12 +67,7 @@ func TestLevelsInAFrame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, w := range ways {
 		r, rows := framedLevels(w.kind, w.nb, rng)
-		var file bytes.Buffer
-		must.Get(r.WriteTo(&file))(t)
-		again, err := Read(&file)
-		if err != nil || !reflect.DeepEqual(again, r) {
-			t.Fatalf("read %+v, %v", again, err)
-		}
+		rewritten(t, r)
 		all := r.ScaledSD()
 		for formula, at := range map[string][]int{"": {0, 1, 2, 3, 4}, "y ~ b + f": {0, 1, 3, 4}, "b ~ f": {0, 1, 3}, "a ~ y + f + b": {0, 1, 4, 3, 2}, "b ~ y": {4, 3}} {
 			model, err := r.Select(formula)

@@ -1,7 +1,6 @@
 package release_test
 
 import (
-	"bytes"
 	"math"
 	"reflect"
 	"slices"
@@ -26,16 +25,44 @@ func byLevel(t *testing.T, nb release.Neighbours) *release.Release {
 		r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
 	}
 	r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: "t", Upper: 1, Type: "boolean"}, schema.Column{Name: "x", Lower: -1, Upper: 1})
-	var z []float64
-	for i := range 3 + 3*3 + 6 {
-		z = append(z, float64(i*i%17)+0.25)
-	}
+	z := noised(3 + 3*3 + 6)
 	r.TakeLevels(release.NewLevels("f", 2, nil), z)
 	must.Do(t, r.Validate())
 	if !slices.Equal(r.Measured(), z) {
 		t.Fatalf("measured %v, not %v", r.Measured(), z)
 	}
 	return r
+}
+
+// noised are so many sums that have noise.
+func noised(n int) (z []float64) {
+	for i := range n {
+		z = append(z, float64(i*i%17)+0.25)
+	}
+	return z
+}
+
+// reread asks that a file is read as it was written, and gives its text.
+func reread(t *testing.T, r *release.Release) string {
+	t.Helper()
+	var file strings.Builder
+	must.Get(r.WriteTo(&file))(t)
+	if again, err := release.Read(strings.NewReader(file.String())); err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("read %+v, %v", again, err)
+	}
+	return file.String()
+}
+
+// refused asks Validate for errors in these fields of releases that were spoiled.
+func refused(t *testing.T, valid func() *release.Release, spoils map[string]func(r *release.Release)) {
+	t.Helper()
+	for field, spoil := range spoils {
+		r := valid()
+		spoil(r)
+		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
 }
 
 // TestByLevels: combinations of the statistics are what has noise, but for the first of all counts,
@@ -56,12 +83,7 @@ func testByLevels(t *testing.T, r *release.Release) {
 			t.Errorf("combination %d is %v, not %v", i+1, got, z[i+1])
 		}
 	}
-	var file bytes.Buffer
-	must.Get(r.WriteTo(&file))(t)
-	again, err := release.Read(&file)
-	if err != nil || !reflect.DeepEqual(again, r) {
-		t.Errorf("read %+v, %v", again, err)
-	}
+	reread(t, r)
 	sd := r.ScaledSD()
 	squares, dummy := 0.0, 2. // of Σu_l² = n and of Σu_l = 2n_l − n, over that of the noise
 	if r.Neighbours() == release.AddRemove {
@@ -83,7 +105,7 @@ func testByLevels(t *testing.T, r *release.Release) {
 }
 
 func TestByLevelsRefused(t *testing.T) {
-	for field, spoil := range map[string]func(r *release.Release){
+	refused(t, func() *release.Release { return byLevel(t, release.ReplaceOne) }, map[string]func(r *release.Release){
 		"levels":            func(r *release.Release) { r.Levels = nil },
 		"levels.factor":     func(r *release.Release) { r.Levels.Factor = "g" },
 		"levels.counts":     func(r *release.Release) { r.Levels.Counts = r.Levels.Counts[1:] },
@@ -93,25 +115,13 @@ func TestByLevelsRefused(t *testing.T) {
 		"schema.covariates": func(r *release.Release) { c := r.Schema.Covariates; c[0], c[1] = c[1], c[0] },
 		"noise.sensitivity": func(r *release.Release) { r.Noise.Sensitivity = 12 },
 		"noise.scale":       func(r *release.Release) { r.Noise.Scale = 12 },
-	} {
-		r := byLevel(t, release.ReplaceOne)
-		spoil(r)
-		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-	for field, spoil := range map[string]func(r *release.Release){
+	})
+	refused(t, func() *release.Release { return byLevel(t, release.AddRemove) }, map[string]func(r *release.Release){
 		"n":                 func(r *release.Release) { r.N++ },
 		"n_noise":           func(r *release.Release) { r.NNoise *= 1.1 },
 		"noise.sensitivity": func(r *release.Release) { r.Noise.Sensitivity = 9.9 },
 		"noise.scale":       func(r *release.Release) { r.Noise.Scale = 9.9; r.NNoise *= 0.99 },
-	} {
-		r := byLevel(t, release.AddRemove)
-		spoil(r)
-		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
-			t.Errorf("add-remove, %s: %v", field, err)
-		}
-	}
+	})
 	r := byLevel(t, release.ReplaceOne)
 	r.Levels.Counts[0] += 150 * r.Noise.SD() * math.Sqrt(3)
 	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels.counts: add up to") {
@@ -129,10 +139,7 @@ func TestByLevelsRefused(t *testing.T) {
 func TestByResponse(t *testing.T) {
 	first := byLevel(t, release.ReplaceOne)
 	first.Schema.Factors, first.Schema.Covariates = nil, first.Schema.Covariates[2:]
-	var z []float64
-	for i := range 1 + 2*2 + 3 {
-		z = append(z, float64(i*i%17)+0.25)
-	}
+	z := noised(1 + 2*2 + 3)
 	first.Noise.Scale, first.Noise.Sensitivity = 7, 7
 	first.TakeLevels(release.NewLevels("t", 1, nil), z)
 	r := first.FactorLast()
@@ -147,23 +154,12 @@ func TestByResponse(t *testing.T) {
 			t.Errorf("combination %d is %v, not %v", i, got, z[i])
 		}
 	}
-	var file bytes.Buffer
-	must.Get(r.WriteTo(&file))(t)
-	text := file.String()
-	if again, err := release.Read(&file); err != nil || !reflect.DeepEqual(again, r) {
-		t.Errorf("read %+v, %v", again, err)
-	}
-	for says, change := range map[string]func(r *release.Release){
+	text := reread(t, r)
+	refused(t, func() *release.Release { return must.Get(release.Read(strings.NewReader(text)))(t) }, map[string]func(r *release.Release){
 		"statistics.sum_x": func(r *release.Release) { r.Statistics.SumX = r.Statistics.SumX[1:] },
 		"levels.factor":    func(r *release.Release) { r.Schema.Covariates = nil },
 		"levels.sums[1]":   func(r *release.Release) { r.Levels.Sums[1] = nil },
-	} {
-		damaged := must.Get(release.Read(strings.NewReader(text)))(t)
-		change(damaged)
-		if err := damaged.Validate(); err == nil || !strings.HasPrefix(err.Error(), says+":") {
-			t.Errorf("%s: %v", says, err)
-		}
-	}
+	})
 }
 
 // TestKnownSquare: the square of a response of 0 and 1 is n, and has no noise but that of n; models know which column it is
@@ -201,10 +197,7 @@ func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	r.Schema = *d
 	r.Noise.Scale = map[release.Neighbours]float64{release.ReplaceOne: 20, release.AddRemove: 10}[nb]
 	r.Noise.Sensitivity = r.Noise.Scale
-	var z []float64
-	for i := range 3 + 3*3 + 3*6 {
-		z = append(z, float64(i*i%17)+0.25)
-	}
+	z := noised(3 + 3*3 + 3*6)
 	like := release.NewLevels("f", 2, nil)
 	like.Products = make([][]float64, 3)
 	r.TakeLevels(like, z)
@@ -219,11 +212,7 @@ func perLevel(t *testing.T, nb release.Neighbours) *release.Release {
 func TestPerLevel(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		r := perLevel(t, nb)
-		var file bytes.Buffer
-		must.Get(r.WriteTo(&file))(t)
-		if again, err := release.Read(&file); err != nil || !reflect.DeepEqual(again, r) {
-			t.Errorf("read %+v, %v", again, err)
-		}
+		reread(t, r)
 		for formula, columns := range map[string]int{"y ~ f * x": 6, "y ~ x * f + t": 7, "x ~ y + f": 4, "y ~ f": 3, "y ~ f + x + fc:x": 5} {
 			model := must.Get(r.Select(formula))(t)
 			if err := model.Validate(); err != nil || model.Dim() != columns {
@@ -239,7 +228,7 @@ func TestPerLevel(t *testing.T) {
 }
 
 func TestPerLevelRefused(t *testing.T) {
-	for field, spoil := range map[string]func(r *release.Release){
+	refused(t, func() *release.Release { return perLevel(t, release.ReplaceOne) }, map[string]func(r *release.Release){
 		"levels.products":    func(r *release.Release) { r.Levels.Products = r.Levels.Products[1:] },
 		"levels.products[2]": func(r *release.Release) { r.Levels.Products[2] = r.Levels.Products[2][1:] },
 		"levels.sums[0]":     func(r *release.Release) { r.Levels.Sums[0] = r.Levels.Sums[0][1:] },
@@ -247,11 +236,5 @@ func TestPerLevelRefused(t *testing.T) {
 		"schema.covariates":  func(r *release.Release) { c := r.Schema.Covariates; r.Schema.Covariates = append(c[:3:3], c[4:]...) },
 		"noise.sensitivity":  func(r *release.Release) { r.Noise.Sensitivity = 19 },
 		"noise.scale":        func(r *release.Release) { r.Noise.Scale = 19 },
-	} {
-		r := perLevel(t, release.ReplaceOne)
-		spoil(r)
-		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
+	})
 }

@@ -56,14 +56,7 @@ func TestMomentsRoundTrip(t *testing.T) {
 		if r.Moments.Together() != together {
 			t.Errorf("together: %v", !together)
 		}
-		first := write(t, r)
-		back, err := Read(strings.NewReader(first))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, first)
-		}
-		if !reflect.DeepEqual(back, r) || write(t, back) != first {
-			t.Errorf("read back as %+v, written was %+v", back, r)
-		}
+		rewritten(t, r)
 	}
 }
 

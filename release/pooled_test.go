@@ -66,10 +66,7 @@ func TestPart(t *testing.T) {
 		return r
 	}
 	one, two, other := part(1, "a"), part(2, "a"), part(2, "b")
-	r, err := Read(strings.NewReader(write(t, one)))
-	if err != nil || *r.Part != *one.Part {
-		t.Fatalf("read %+v (%v)", r, err)
-	}
+	_, r := rewritten(t, one)
 	if !OneDealing(r, two) || OneDealing(r, other) || OneDealing(r, one) || OneDealing(r, pooled()) {
 		t.Error("which are of one dealing is not told")
 	}

@@ -84,6 +84,23 @@ func write(t testing.TB, r *Release) string {
 	return b.String()
 }
 
+// rewritten asks that what was written is read, and written again, as it was, and gives the text and what was read.
+func rewritten(t testing.TB, r *Release) (text string, back *Release) {
+	t.Helper()
+	text = write(t, r)
+	back, err := Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if !reflect.DeepEqual(back, r) {
+		t.Errorf("read back as %+v, written was %+v", back, r)
+	}
+	if second := write(t, back); second != text {
+		t.Errorf("second writing differs:\n%s\n%s", text, second)
+	}
+	return text, back
+}
+
 func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	gaussian := random(3, rng)
@@ -100,17 +117,7 @@ func TestRoundTrip(t *testing.T) {
 	extreme.Statistics.SumX[0], extreme.Statistics.SumY = math.Copysign(0, -1), math.MaxFloat64
 	extreme.Statistics.SumXY[0] = math.SmallestNonzeroFloat64
 	for _, r := range []*Release{example(), random(9, rng), gaussian, addRemove, byHand, simulated, extreme} {
-		first := write(t, r)
-		back, err := Read(strings.NewReader(first))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, first)
-		}
-		if !reflect.DeepEqual(back, r) {
-			t.Errorf("read back as %+v, written was %+v", back, r)
-		}
-		if second := write(t, back); second != first {
-			t.Errorf("second writing differs:\n%s\n%s", first, second)
-		}
+		rewritten(t, r)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"sync/atomic"
 
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -136,30 +135,12 @@ func laplaceNoise(delta, epsilon *big.Rat) release.Noise {
 // gaussianNoise is calibrated to the square of an L2 sensitivity.
 func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) {
 	sensitivity := rootUp(squared)
-	asked := gaussian{number.RoundDown(number.Decimal(pr.Epsilon)), number.RoundDown(number.Decimal(pr.Delta)), sensitivity}
-	if last := calibrated.Load(); last != nil && last.gaussian == asked {
-		return last.Noise, nil
-	}
-	sigma, err := accounting.Sigma(asked.epsilon, asked.delta, sensitivity)
+	sigma, err := accounting.Sigma(number.RoundDown(number.Decimal(pr.Epsilon)), number.RoundDown(number.Decimal(pr.Delta)), sensitivity)
 	if err != nil {
 		return release.Noise{}, err
 	}
-	noise := release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}
-	calibrated.Store(&calibration{asked, noise})
-	return noise, nil
+	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
 }
-
-// gaussian is what Gaussian noise is calibrated to.
-type gaussian struct{ epsilon, delta, sensitivity float64 }
-
-type calibration struct {
-	gaussian
-	release.Noise
-}
-
-// calibrated is the last calibration of Gaussian noise: audits and studies publish with
-// one privacy over and over, and to find σ takes ten times as long as to draw noise.
-var calibrated atomic.Pointer[calibration]
 
 // mechanism is the noise that n states, on the integers that count multiples of
 // 2^-digits: its scale is n.Scale·2^digits, exactly.
