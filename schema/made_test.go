@@ -47,11 +47,7 @@ func TestTermNames(t *testing.T) {
 			t.Errorf("%s: %v", formula, err)
 			continue
 		}
-		var names []string
-		for _, c := range d.Covariates {
-			names = append(names, c.Name)
-		}
-		if got := strings.Join(names, ","); got != want {
+		if got := strings.Join(namesOf(d.Covariates), ","); got != want {
 			t.Errorf("%s makes %s, want %s", formula, got, want)
 		}
 		// A file has all that is needed, and a model of it is the model.
@@ -207,11 +203,7 @@ func TestTermSelect(t *testing.T) {
 			t.Errorf("%s: %v", formula, err)
 			continue
 		}
-		var names []string
-		for _, c := range got.Covariates {
-			names = append(names, c.Name)
-		}
-		if !slices.Equal(names, want) {
+		if names := namesOf(got.Covariates); !slices.Equal(names, want) {
 			t.Errorf("%s takes %q, want %q", formula, names, want)
 		}
 		if err := got.Validate(); err != nil {

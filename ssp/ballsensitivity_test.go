@@ -98,13 +98,7 @@ func (t *attack) climb(rng *rand.Rand, starts int) (worst []float64) {
 func TestNeighboursInFrames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	for _, m := range []int{2, 3, 1, 5}[:testsize.Of(1, 4)] {
-		frames := testFrames(rng, m)
-		inside := len(frames)
-		for range 5 {
-			f := testFrame(rng, m, 40)
-			f.Radius = 0.5 + rng.Float64()
-			frames = append(frames, RoundFrame(f))
-		}
+		frames, inside := framesAround(rng, m, 5)
 		for i, f := range frames {
 			for _, pr := range budgets[:2] {
 				f.Weight = f.Radius * []float64{0.2, 0.7, 1, 3}[rng.IntN(4)]
@@ -116,6 +110,18 @@ func TestNeighboursInFrames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// framesAround are frames of which some, from inside on, have all of their ball in the box.
+func framesAround(rng *rand.Rand, m, more int) (frames []*release.Frame, inside int) {
+	frames = testFrames(rng, m)
+	inside = len(frames)
+	for range more {
+		f := testFrame(rng, m, 40)
+		f.Radius = 0.5 + rng.Float64()
+		frames = append(frames, RoundFrame(f))
+	}
+	return frames, inside
 }
 
 // checkNeighbours returns what the worst neighbours reach of the sensitivity.

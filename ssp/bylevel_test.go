@@ -57,13 +57,7 @@ func levelsApart(f *release.Frame, x, y []*BallAccumulator) (l2, byLevel, produc
 func TestNeighboursByLevel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
 	for _, d := range []int{2, 1, 4}[:testsize.Of(1, 3)] {
-		frames := testFrames(rng, d)
-		inside := len(frames)
-		for range 3 {
-			f := testFrame(rng, d, 40)
-			f.Radius = 0.5 + rng.Float64()
-			frames = append(frames, RoundFrame(f))
-		}
+		frames, inside := framesAround(rng, d, 3)
 		for i, f := range frames {
 			f.Weight = min(max(f.Radius*[]float64{0.5, 1, 2}[i%3], 1./1024), 1<<20)
 			var found [3]float64 // of Gaussian noise, of balls, of products

@@ -23,27 +23,11 @@ func approximate(epsilon, delta float64) release.Privacy {
 func TestPublishGaussian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	for m := 2; m <= 6; m++ {
-		s := testStatistics(t, randomRows(rng, 50, m)...)
-		z := s.BigInts()
-		r := must.Get(Publish(t.Context(), s, testDesign(m), approximate(0.5, 1e-6), release.Gaussian, Exact, seeded(3)))(t)
-		if !equalInts(s.BigInts(), z) {
-			t.Error("Publish changed the statistics")
-		}
-		if *r.Privacy != approximate(0.5, 1e-6) || r.Noise.Kind != release.Gaussian || r.Noise.Lattice != 1./(1<<40) {
-			t.Errorf("m = %d: the release says %+v", m, r)
-		}
-		sigma := number.Exactly(r.Noise.Scale)
-		noise := must.Get(mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1))))(t)
-		noise.AddNoise(z, seeded(3))
-		for i, got := range r.Statistics.Vector() {
-			if want, _ := new(big.Rat).SetFrac(z[i], big.NewInt(1<<40)).Float64(); got != want {
-				t.Errorf("m = %d: entry %d is %v, want %v", m, i, got, want)
-			}
-		}
+		sumsPlusNoise(t, randomRows(rng, 50, m), approximate(0.5, 1e-6), release.Gaussian, mechanisms.Gaussian)
 	}
 }
 
-// The last calibration is kept, and is not taken for another one: of another ε, δ,
+// A calibration is remembered, and is not taken for another one: of another ε, δ,
 // number of columns or neighbours.
 func TestGaussianCalibrationIsItsOwn(t *testing.T) {
 	type asked struct {

@@ -47,23 +47,28 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	for i := range 10 {
 		m, epsilon := 2+i/2, []float64{0.5, 1e-9}[i%2]
-		s := testStatistics(t, randomRows(rng, 50, m)...)
-		before := s.BigInts()
-		r := must.Get(Publish(t.Context(), s, testDesign(m), pure(epsilon), release.Laplace, Exact, seeded(3)))(t)
-		must.Do(t, r.Validate())
-		if !equalInts(s.BigInts(), before) {
-			t.Error("Publish changed the statistics")
-		}
-		if r.N != 50 || !r.Simulated || *r.Privacy != pure(epsilon) || r.Noise.Kind != release.Laplace || r.Noise.Lattice != 1./(1<<40) {
-			t.Errorf("m = %d: the release says %+v", m, r)
-		}
-		scale := new(big.Rat).SetFloat64(r.Noise.Scale)
-		noise := must.Get(mechanisms.Laplace(scale.Mul(scale, big.NewRat(1<<40, 1))))(t)
-		noise.AddNoise(before, seeded(3))
-		for i, got := range r.Statistics.Vector() {
-			if want, _ := new(big.Rat).SetFrac(before[i], big.NewInt(1<<40)).Float64(); got != want {
-				t.Errorf("m = %d: entry %d is %v, want %v", m, i, got, want)
-			}
+		sumsPlusNoise(t, randomRows(rng, 50, m), pure(epsilon), release.Laplace, mechanisms.Laplace)
+	}
+}
+
+func sumsPlusNoise(t *testing.T, rows [][]float64, pr release.Privacy, kind release.Kind, law func(*big.Rat) (mechanisms.Mechanism, error)) {
+	t.Helper()
+	m, s := len(rows[0]), testStatistics(t, rows...)
+	before := s.BigInts()
+	r := must.Get(Publish(t.Context(), s, testDesign(m), pr, kind, Exact, seeded(3)))(t)
+	must.Do(t, r.Validate())
+	if !equalInts(s.BigInts(), before) {
+		t.Error("Publish changed the statistics")
+	}
+	if r.N != int64(len(rows)) || !r.Simulated || *r.Privacy != pr || r.Noise.Kind != kind || r.Noise.Lattice != 1./(1<<40) {
+		t.Errorf("m = %d: the release says %+v", m, r)
+	}
+	scale := number.Exactly(r.Noise.Scale)
+	noise := must.Get(law(scale.Mul(scale, big.NewRat(1<<40, 1))))(t)
+	noise.AddNoise(before, seeded(3))
+	for i, got := range r.Statistics.Vector() {
+		if want, _ := new(big.Rat).SetFrac(before[i], big.NewInt(1<<40)).Float64(); got != want {
+			t.Errorf("m = %d: entry %d is %v, want %v", m, i, got, want)
 		}
 	}
 }

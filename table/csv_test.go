@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -29,11 +31,16 @@ func design() *schema.Design {
 
 // collect reads all rows, up to the first error.
 func collect(r io.Reader, d *schema.Design) (rows [][]float64, err error) {
-	for row, err := range CSV(r, "data.csv", d) {
+	return copied(CSV(r, "data.csv", d))
+}
+
+// copied are all rows, up to the first error.
+func copied(all iter.Seq2[[]float64, error]) (rows [][]float64, err error) {
+	for row, err := range all {
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, append([]float64(nil), row...))
+		rows = append(rows, slices.Clone(row))
 	}
 	return rows, nil
 }

@@ -35,14 +35,7 @@ func asFile(t *testing.T, name, text string, form Form) ([][]float64, error) {
 	if _, err := s.Header("x"); err != nil {
 		return nil, err
 	}
-	var rows [][]float64
-	for row, err := range (Options{Missing: Midpoint}).Rows(s, formDesign()) {
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, append([]float64(nil), row...))
-	}
-	return rows, nil
+	return copied(Options{Missing: Midpoint}.Rows(s, formDesign()))
 }
 
 // Rows are the same in whatever form they come.

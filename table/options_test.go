@@ -29,13 +29,7 @@ func mixed(t testing.TB, formula string) *schema.Design {
 }
 
 func (o Options) collect(text string, d *schema.Design) (rows [][]float64, err error) {
-	for row, err := range o.CSV(strings.NewReader(text), "data.csv", d) {
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, append([]float64(nil), row...))
-	}
-	return rows, nil
+	return copied(o.CSV(strings.NewReader(text), "data.csv", d))
 }
 
 func TestMissing(t *testing.T) {

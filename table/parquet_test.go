@@ -75,16 +75,9 @@ func writeParquet[T any](t testing.TB, rows []T, options ...parquet.WriterOption
 	return path
 }
 
-func rowsOf(o Options, path, formula string, t testing.TB) (rows [][]float64, err error) {
+func rowsOf(o Options, path, formula string, t testing.TB) ([][]float64, error) {
 	t.Helper()
-	s := must.Get(Find(path))(t)
-	for row, err := range o.Rows(s, mixed(t, formula)) {
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, slices.Clone(row))
-	}
-	return rows, nil
+	return copied(o.Rows(find1(t, path), mixed(t, formula)))
 }
 
 // A Parquet file has the rows of the comma-separated one, to the bit, whatever the pages
@@ -141,14 +134,7 @@ func readKinds(t *testing.T, paths ...string) {
 	d := must.Get(columns.Design(""))(t)
 	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
 	for _, path := range paths {
-		var got [][]float64
-		for row, err := range (Options{}).Rows(find1(t, path), d) {
-			if err != nil {
-				t.Fatal(path, err)
-			}
-			got = append(got, slices.Clone(row))
-		}
-		if !sameRows(got, want) {
+		if got := must.Get(copied(Options{}.Rows(find1(t, path), d)))(t); !sameRows(got, want) {
 			t.Errorf("%s: got %v, want %v", path, got, want)
 		}
 	}

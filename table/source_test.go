@@ -43,15 +43,7 @@ func find1(t testing.TB, name string) *Source {
 }
 
 // all reads the rows of a source, one after another.
-func all(s *Source) (rows [][]float64, err error) {
-	for row, err := range (Options{}).Rows(s, design()) {
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, slices.Clone(row))
-	}
-	return rows, nil
-}
+func all(s *Source) ([][]float64, error) { return copied(Options{}.Rows(s, design())) }
 
 var (
 	parts = []string{"x,y\n0,0.5\n5,-1\n", "y,name,x\n1,a,10\n", "x,y\n", "x,y\r\n\"2.5\",0\r\n"}
