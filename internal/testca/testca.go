@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/dpreg/dpreg/internal/must"
 )
 
 // Authority signs certificates, into a directory.
@@ -56,17 +54,27 @@ func (a *Authority) files(name string) (cert, key string) {
 // make makes a certificate, signed by a or, as long as a has none, by itself.
 func (a *Authority) make(t testing.TB, name string, c x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	check(err)
 	c.SerialNumber, c.Subject = big.NewInt(a.serial.Add(1)), pkix.Name{CommonName: name}
 	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent, signer := a.own, a.key
 	if parent == nil {
 		parent, signer = &c, key
 	}
-	signed := must.Get(x509.CreateCertificate(rand.Reader, &c, parent, &key.PublicKey, signer))(t)
-	secret := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
+	signed, err := x509.CreateCertificate(rand.Reader, &c, parent, &key.PublicKey, signer)
+	check(err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	check(err)
 	cert, path := a.files(name)
-	must.Do(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o600))
-	must.Do(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
-	return must.Get(x509.ParseCertificate(signed))(t), key
+	check(os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o600))
+	check(os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+	made, err := x509.ParseCertificate(signed)
+	check(err)
+	return made, key
 }
