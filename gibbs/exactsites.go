@@ -120,7 +120,7 @@ func (k *exactSites) Adapt(iteration, warmup int) {
 	for _, s := range k.all {
 		s.record = s.rough != nil && k.target.record
 		if s.own != nil {
-			s.own.adapt(s.ownPosition(), iteration, warmup)
+			s.own.adapt(s.ownAt, iteration, warmup)
 		}
 		if s.count != nil && collects {
 			s.count.add(s.phi)

@@ -26,7 +26,10 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 		t, moved = k.shared.last, k.shared.last.accepted
 	}
 	if k.spread != nil {
-		k.moveSpread(rng)
+		k.spread.hold()
+		if k.spreadMover.step(k.spread.now, rng).accepted {
+			k.spread.settle()
+		}
 		moved = moved || k.spreadMover.last.accepted
 		if k.shared == nil {
 			t = k.spreadMover.last
@@ -71,14 +74,6 @@ func (k *exactSites) moveShared(rng *rand.Rand) {
 	for _, s := range k.all {
 		s.follow(s.ancillary.phi, k.phi, k.target.rigid)
 		copy(s.phi, s.ancillary.phi)
-	}
-}
-
-// moveSpread moves θ, σ and their spread, where pooling is partial.
-func (k *exactSites) moveSpread(rng *rand.Rand) {
-	k.spread.hold()
-	if k.spreadMover.step(k.spread.now, rng).accepted {
-		k.spread.settle()
 	}
 }
 

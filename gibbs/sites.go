@@ -35,7 +35,7 @@ type site struct {
 	record       bool      // whether rough takes a gradient from the next density of own
 	own          *mover    // nil where it has no parameters of its own
 	rough        *rough    // nil unless pooling is partial
-	ownAt        []float64 // where own went, in its coordinates, which rough changes
+	ownAt        []float64 // where own went last, in its coordinates: φ's, but where rough changes them
 	regression   *regression
 	lead         int // coordinates that are shared
 	phi          []float64
@@ -65,6 +65,7 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 	k.chance = newChance(k.ancillary, k.alone, lead == 0 || len(p.Sites) == 1)
 	if law.Dim() > lead {
 		most := fewLeapfrogs
+		k.ownAt = k.phi[lead:]
 		if hierarchy != nil {
 			most = manyLeapfrogs
 			k.ownAt = make([]float64, law.Dim()-lead)
@@ -72,14 +73,6 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 		k.own = newMover(ownTarget{k, k.rough}, ownTarget{k, nil}, ownSigns(p), most)
 	}
 	return k
-}
-
-// ownPosition is where own went last.
-func (s *site) ownPosition() []float64 {
-	if s.ownAt != nil {
-		return s.ownAt
-	}
-	return s.phi[s.lead:]
 }
 
 // coefficients are w_j = (θ_j, log σ_j²) where pooling is partial.

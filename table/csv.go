@@ -41,18 +41,25 @@ func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error]
 // (ErrMissing, unless o.Missing says otherwise), no finite decimal number, no
 // truth value or none of the levels, a file without rows unless o.Empty.
 func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
+	return o.rows(d, name, func(w wanted) *scan {
+		s := scan{empty: o.Empty}
+		s.add(func() (rowsFile, io.Closer, error) {
+			rows, err := openText(w.options.Form.read(r, name), w)
+			return rows, nil, err
+		})
+		return &s
+	})
+}
+
+// rows yields those of a scan of what a design wants.
+func (o Options) rows(d *schema.Design, name string, of func(w wanted) *scan) iter.Seq2[[]float64, error] {
 	return func(yield func([]float64, error) bool) {
 		w, err := o.scaled(d)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		s := scan{empty: o.Empty}
-		s.add(func() (rowsFile, io.Closer, error) {
-			rows, err := openCSV(w.options.Form.read(r, name), w)
-			return rows, nil, err
-		})
-		s.each(name, len(w.columns)+w.extra(), w.yielded(yield))
+		of(w).each(name, len(w.columns)+w.extra(), w.yielded(yield))
 	}
 }
 
@@ -63,17 +70,28 @@ type csvFile struct {
 	first  *block // what follows the header in its block, until a worker takes it
 }
 
-// openCSV reads the header.
-func openCSV(blocks *blockReader, w wanted) (rowsFile, error) {
-	f := &csvFile{blocks: blocks, first: &block{}}
-	header, err := blocks.header(f.first, w.names())
+// openText reads the names of the columns, of comma-separated values or of JSON lines.
+func openText(blocks *blockReader, w wanted) (rowsFile, error) {
+	f := csvFile{blocks: blocks, first: &block{}}
+	header, err := blocks.names(f.first, w.names())
 	if err != nil {
 		return nil, err
 	}
 	if f.layout, err = w.layout(blocks.name, header, blocks.form.Delim); err != nil {
 		return nil, err
 	}
-	return f, nil
+	if blocks.json {
+		return &jsonFile{f}, nil
+	}
+	return &f, nil
+}
+
+// names are those of the columns; b gets what follows them.
+func (r *blockReader) names(b *block, known []string) ([]string, error) {
+	if r.json {
+		return r.keys(b)
+	}
+	return r.header(b, known)
 }
 
 func (f *csvFile) next(w *worker) error {
@@ -234,14 +252,14 @@ func (b *block) skip(n int) {
 // are sound; and the first one that is not begins where a block or a record before it
 // ends, so that encoding/csv finds it in its place.
 type blockReader struct {
-	name  string
-	r     io.Reader
-	form  Form   // its Delim is that of the file once the header is read
-	plain bool   // every line feed ends a record
-	size  int    // of a block, about
-	rest  []byte // read, and in no block yet
-	line  int    // on which rest begins, 1-based; 0 at the beginning of the stream
-	err   error  // of r
+	name string
+	r    io.Reader
+	form Form   // its Delim is that of the file once the header is read
+	json bool   // JSON lines: every line feed ends a record
+	size int    // of a block, about
+	rest []byte // read, and in no block yet
+	line int    // on which rest begins, 1-based; 0 at the beginning of the stream
+	err  error  // of r
 }
 
 // read reads r, of which errors have this name.
@@ -256,7 +274,7 @@ func (r *blockReader) next(b *block) error {
 	end := 0
 	for size := r.size; end == 0; size += r.size {
 		text = r.fill(text, size)
-		if end, b.quoted, b.lines = bytes.LastIndexByte(text, '\n')+1, false, false; !r.plain {
+		if end, b.quoted, b.lines = bytes.LastIndexByte(text, '\n')+1, false, false; !r.json {
 			end, b.quoted, b.lines = lastBorder(text)
 		}
 		switch {

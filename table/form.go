@@ -131,10 +131,8 @@ func (f Form) delimOf(text []byte, known []string) (byte, error) {
 		return ',', nil
 	}
 	var names []string
-	for _, d := range Delims {
-		if bytes.IndexByte(several, d.Delim) >= 0 {
-			names = append(names, d.Name)
-		}
+	for _, delim := range several {
+		names = append(names, delimName(delim))
 	}
 	return 0, fmt.Errorf("fields may be separated by %s: say which, by --delim", strings.Join(names, " or by "))
 }

@@ -131,7 +131,9 @@ func FuzzJSONLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		w := must.Get((Options{}).scaled(&schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Covariates: []schema.Column{{Name: "x", Upper: 1}}, Intercept: true}))(t)
-		rows, err := openJSON(strings.NewReader(text), "r", w)
+		blocks := w.options.Form.read(strings.NewReader(text), "r")
+		blocks.json = true
+		rows, err := openText(blocks, w)
 		if err != nil {
 			return
 		}

@@ -34,7 +34,7 @@ func (f Form) Header(r io.Reader, name string, known ...string) ([]string, error
 		return names, err
 	}
 	if len(known) > 0 {
-		err = errNone(known)
+		err = fmt.Errorf("the first line may be a row of data, and is not shown: it has no column %s", schema.Listed(slices.Compact(slices.Sorted(slices.Values(known)))))
 	} else {
 		err = b.below(names)
 	}
@@ -57,11 +57,6 @@ const maxBelow = 1000
 const wayOut = "; the first line must name the columns: if it does, name those of the model by --bounds, --levels, --formula or a schema"
 
 var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it" + wayOut)
-
-// errNone is of a first line without any name that the user gave.
-func errNone(known []string) error {
-	return fmt.Errorf("the first line may be a row of data, and is not shown: it has no column %s", schema.Listed(slices.Compact(slices.Sorted(slices.Values(known)))))
-}
 
 // below tells by the rows that follow whether a header can be one.
 func (b *block) below(names []string) error {

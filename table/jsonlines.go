@@ -27,24 +27,6 @@ var (
 	errNested   = errors.New("a cell is an object or a list, and not a number, a text, true, false or null")
 )
 
-// openJSON reads the first line for the names of the columns.
-func openJSON(r io.Reader, name string, w wanted) (rowsFile, error) {
-	blocks := w.options.Form.lines(r, name)
-	f := &jsonFile{csvFile{blocks: blocks, first: &block{}}}
-	header, err := blocks.keys(f.first)
-	if err == nil {
-		f.layout, err = w.layout(name, header, ',')
-	}
-	return f, err
-}
-
-// lines is read where every line feed ends a record.
-func (f Form) lines(r io.Reader, name string) *blockReader {
-	blocks := f.read(r, name)
-	blocks.plain = true
-	return blocks
-}
-
 // keys reads the first block into b, and gives the members of its first object.
 func (r *blockReader) keys(b *block) ([]string, error) {
 	if err := r.next(b); err == io.EOF {

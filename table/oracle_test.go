@@ -56,7 +56,7 @@ func quickly(text string, w wanted, size, workers int) (rows [][]float64, err er
 	s.add(func() (rowsFile, io.Closer, error) {
 		blocks := Form{Delim: ','}.read(strings.NewReader(text), "data.csv")
 		blocks.size = size
-		f, err := openCSV(blocks, w)
+		f, err := openText(blocks, w)
 		return f, nil, err
 	})
 	var sinks sync.Mutex

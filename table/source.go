@@ -125,21 +125,16 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		return nil, &Error{File: name, Err: err}
 	}
 	if first.Format == JSONFormat {
-		return s.Form.lines(r, name).keys(&block{})
+		blocks := s.Form.read(r, name)
+		blocks.json = true
+		return blocks.keys(&block{})
 	}
 	return s.Form.Header(r, name, known...)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.
 func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		w, err := o.scaled(d)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		s.scan(w).each(s.Name, len(w.columns)+w.extra(), w.yielded(yield))
-	}
+	return o.rows(d, s.Name, s.scan)
 }
 
 // Values is Rows in the data's units and not clamped, of these columns and factors.
@@ -225,11 +220,9 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 	if err != nil {
 		return nil, closer, &Error{File: name, Err: err}
 	}
-	if f.Format == JSONFormat {
-		rows, err := openJSON(r, name, w)
-		return rows, closer, err
-	}
-	rows, err := openCSV(s.Form.read(r, name), w)
+	blocks := s.Form.read(r, name)
+	blocks.json = f.Format == JSONFormat
+	rows, err := openText(blocks, w)
 	return rows, closer, err
 }
 
