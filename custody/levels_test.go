@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
@@ -25,15 +23,12 @@ import (
 // grouped is a table of a factor, a truth value, x and y, and an order of sums by the factor's levels.
 func grouped(t *testing.T, last ...string) custody.Order {
 	t.Helper()
-	lines := []string{"g,t,x,y"}
+	var lines []string
 	for i := range 60 {
 		lines = append(lines, fmt.Sprintf("%c,%d,%v,%v", 'a'+i%3, i%2, float64(i%7)/7, float64(i%5)/5))
 	}
 	d := groupedDesign(t, "y ~ x + g")
-	path := filepath.Join(t.TempDir(), "rows.csv")
-	must.Do(t, os.WriteFile(path, []byte(strings.Join(append(lines, last...), "\n")+"\n"), 0o600))
-	source := must.Get(table.Find(path))(t)
-	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
+	return custody.Order{Rows: rowsOf(t, "g,t,x,y", append(lines, last...)...), Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
 }
 
 func groupedDesign(t *testing.T, formula string) *schema.Design {
@@ -41,8 +36,7 @@ func groupedDesign(t *testing.T, formula string) *schema.Design {
 	s := &schema.Schema{Columns: []schema.Column{
 		{Name: "g", Type: "string", Levels: []string{"a", "b", "c", "d"}}, {Name: "t", Type: "boolean", Upper: 1},
 		{Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
-	d := must.Get(s.Design(formula))(t)
-	return d
+	return must.Get(s.Design(formula))(t)
 }
 
 // TestByLevelAttacked publishes, through the path of users, of neighbours that the proof has farthest
@@ -65,6 +59,12 @@ func TestByLevelAttacked(t *testing.T) {
 			}
 		}
 	}
+	tells(t, above, trials)
+}
+
+// tells asks that outcomes of two neighbours are as often as ε = 1 lets them, and that they differ.
+func tells(t *testing.T, above [2]float64, trials int) {
+	t.Helper()
 	ratio := above[0] / above[1]
 	if bound := math.E * (1 + 5/math.Sqrt(min(above[0], above[1]))); ratio > bound || ratio < 1.2 {
 		t.Errorf("%v and %v of %d: their ratio is %v, and at most %v", above[0], above[1], trials, ratio, bound)
@@ -95,10 +95,7 @@ func TestByLevelAttackedAddRemove(t *testing.T) {
 			t.Errorf("n has noise of variance %v, and four counts have 8·6²", got)
 		}
 	}
-	ratio := above[0] / above[1]
-	if bound := math.E * (1 + 5/math.Sqrt(min(above[0], above[1]))); ratio > bound || ratio < 1.2 {
-		t.Errorf("%v and %v of %d: their ratio is %v, and at most %v", above[0], above[1], trials, ratio, bound)
-	}
+	tells(t, above, trials)
 	if said[0] != said[1] {
 		t.Errorf("of a row more %q is said, and else %q", said[0], said[1])
 	}
@@ -162,7 +159,7 @@ func TestByLevelLosesEpsilon(t *testing.T) {
 // TestByLevelInSteps: several looks spend what is promised, by what each states and the sensitivities of the proof;
 // counts and sums within levels are those of the rows; few rows have one look.
 func TestByLevelInSteps(t *testing.T) {
-	lines, sums, counts := []string{"g,t,x,y"}, [4]float64{}, [4]float64{}
+	lines, sums, counts := []string(nil), [4]float64{}, [4]float64{}
 	for i, rng := 0, rand.New(rand.NewPCG(7, 3)); i < 3000; i++ {
 		g := i % 5 % 3
 		x := 0.3 + 0.1*float64(g) + 0.05*rng.NormFloat64()
@@ -171,16 +168,14 @@ func TestByLevelInSteps(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%c,%d,%v,%v", 'a'+g, i%2, x, x/2+0.02*rng.NormFloat64()))
 	}
 	few := grouped(t, "a,0,1,1")
-	path := filepath.Join(t.TempDir(), "rows.csv")
-	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	source := must.Get(table.Find(path))(t)
+	source := rowsOf(t, "g,t,x,y", lines...)
 	for _, privacy := range []release.Privacy{{Epsilon: 1, Neighbours: release.ReplaceOne}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne},
 		{Epsilon: 1, Neighbours: release.AddRemove}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}} {
 		o, delta, replaced := few, privacy.Delta, privacy.Neighbours == release.ReplaceOne
 		if !replaced {
 			o.StatedRows = 3000
 		}
-		o.Rows, o.Privacy, o.Path = custody.Files{Source: source}, privacy, filepath.Join(t.TempDir(), "r.json")
+		o.Rows, o.Privacy, o.Path = source, privacy, filepath.Join(t.TempDir(), "r.json")
 		o.Design = groupedDesign(t, "y ~ x + g + t")
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
 		must.Get(custody.Publish(t.Context(), o))(t)
@@ -261,12 +256,10 @@ func TestByResponse(t *testing.T) {
 			o := grouped(t, "a,0,1,1")
 			o.Design, o.ByLevel, o.Steps, o.Path = groupedDesign(t, formula), "t", steps, path
 			o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 7)))
-			s := must.Get(custody.Settle(o))(t)
-			return s
+			return must.Get(custody.Settle(o))(t)
 		}
 		published := func(formula, path string) *release.Release {
-			r := must.Get(settled(formula, path).Publish(t.Context()))(t)
-			return r
+			return must.Get(settled(formula, path).Publish(t.Context()))(t)
 		}
 		response, covariate := published("t ~ x + y", path), published("y ~ t + x", "")
 		if !response.LevelsAreOfResponse() || covariate.LevelsAreOfResponse() {

@@ -21,13 +21,7 @@ import (
 )
 
 // ofPersons are rows of id, x and y in a file.
-func ofPersons(t *testing.T, lines []string) custody.Files {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "rows.csv")
-	must.Do(t, os.WriteFile(path, []byte("id,x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source := must.Get(table.Find(path))(t)
-	return custody.Files{Source: source}
-}
+func ofPersons(t *testing.T, lines []string) custody.Files { return rowsOf(t, "id,x,y", lines...) }
 
 // crowd is rows of 200 persons, of whom each has 1 to 8.
 func crowd(rng *rand.Rand) (lines []string) {

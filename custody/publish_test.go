@@ -31,12 +31,14 @@ var twoColumns = &schema.Design{
 }
 
 // rows are a file of rows of x and y.
-func rows(t testing.TB, lines ...string) custody.Files {
+func rows(t testing.TB, lines ...string) custody.Files { return rowsOf(t, "x,y", lines...) }
+
+// rowsOf are a file of a header and rows.
+func rowsOf(t testing.TB, header string, lines ...string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must.Do(t, os.WriteFile(path, []byte("x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source := must.Get(table.Find(path))(t)
-	return custody.Files{Source: source}
+	must.Do(t, os.WriteFile(path, []byte(header+"\n"+strings.Join(lines, "\n")+"\n"), 0o600))
+	return custody.Files{Source: must.Get(table.Find(path))(t)}
 }
 
 // ordered is an order of two columns with pure ε.

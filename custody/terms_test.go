@@ -3,27 +3,20 @@ package custody_test
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/table"
 )
 
 // withTerms is an order of rows of x, g and y for a model with terms.
 func withTerms(t *testing.T, formula string, lines ...string) custody.Order {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "rows.csv")
-	must.Do(t, os.WriteFile(path, []byte("x,g,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))
-	source := must.Get(table.Find(path))(t)
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 1, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}}, {Name: "y", Lower: 0, Upper: 9}}}
 	d := must.Get(s.Design(formula))(t)
-	return custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
+	return custody.Order{NoLedger: true, Rows: rowsOf(t, "x,g,y", lines...), Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
 }
 
 // A release of terms has the sums of what the terms say, of values that are clamped first, in

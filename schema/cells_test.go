@@ -14,8 +14,7 @@ func crossedSchema(t *testing.T, formula string) *Design {
 	s := &Schema{Columns: []Column{
 		{Name: "f g", Type: typeString, Levels: []string{"a", "b", "c"}}, {Name: "h", Type: typeString, Levels: []string{"u", "v"}},
 		{Name: "own", Type: typeBoolean, Upper: 1}, {Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
-	d := must.Get(s.Design(formula))(t)
-	return d
+	return must.Get(s.Design(formula))(t)
 }
 
 // TestCells compares with what R 4.2.2 has of a model of three factors,

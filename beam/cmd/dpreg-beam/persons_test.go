@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/must"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -67,17 +65,8 @@ func TestPersonsAreIdentical(t *testing.T) {
 			cluster := must.Get(f.launch(cmd))(t)
 			defer cluster.end()
 			o := must.Get(f.order(cmd, cluster, filepath.Join(folder, "rows")))(t)
-			source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
-			var made [2][]byte
-			for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
-				o.Rows, o.Path, o.Ledger, o.MakeLedger = rows, filepath.Join(t.TempDir(), fmt.Sprint(i, ".json")), "", false
-				o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
-				must.Get(custody.Publish(t.Context(), o))(t)
-				made[i] = must.Get(os.ReadFile(o.Path))(t)
-			}
-			if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte(`"persons"`)) {
-				t.Errorf("another release than of one process:\n%s\n%s", made[0], made[1])
-			}
+			o.Ledger, o.MakeLedger = "", false
+			sameRelease(t, o, filepath.Join(folder, "rows"), `"persons"`)
 		})
 	}
 }

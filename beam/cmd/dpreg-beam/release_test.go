@@ -148,16 +148,22 @@ func TestLooksAreIdentical(t *testing.T) {
 	c := must.Get(f.launch(cmd))(t)
 	defer c.end()
 	o := must.Get(f.order(cmd, c, filepath.Join(folder, "rows")))(t)
-	source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
+	sameRelease(t, o, filepath.Join(folder, "rows"), "dpreg-release/2")
+}
+
+// sameRelease asks that an order makes, with the same noise, the release that one process makes of the rows, which says
+// something.
+func sameRelease(t *testing.T, o custody.Order, data, says string) {
+	t.Helper()
 	var made [2][]byte
-	for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
-		o.Rows, o.Path = rows, filepath.Join(folder, fmt.Sprint(i, ".json"))
+	for i, rows := range []custody.Source{o.Rows, custody.Files{Source: must.Get(table.Find(data))(t)}} {
+		o.Rows, o.Path = rows, filepath.Join(t.TempDir(), fmt.Sprint(i, ".json"))
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
 		must.Get(custody.Publish(t.Context(), o))(t)
 		made[i] = must.Get(os.ReadFile(o.Path))(t)
 	}
-	if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte("dpreg-release/2")) {
-		t.Errorf("another release than of one process:\n%s", made[0])
+	if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte(says)) {
+		t.Errorf("another release than of one process:\n%s\n%s", made[0], made[1])
 	}
 }
 
