@@ -41,7 +41,8 @@ type exactSites struct {
 
 func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	c := newSites(p, rng)
-	t := newSharedTarget(c)
+	t := &sharedTarget{sites: c, hub: sharedHub(p)}
+	t.x, t.grad = make([]float64, t.hub.Dim()), make([]float64, t.hub.Dim())
 	for _, s := range c.all { // the border of what data can have is no start
 		if s.law.Set(s.params); s.projected && s.moments.Factor() {
 			s.moments.RandExact(s.s, s.n, rng)

@@ -118,12 +118,6 @@ type sharedTarget struct {
 	record  bool       // whether the regressions take a gradient from the next
 }
 
-func newSharedTarget(c *sites) *sharedTarget {
-	t := &sharedTarget{sites: c, hub: sharedHub(c.problem)}
-	t.x, t.grad = make([]float64, t.hub.Dim()), make([]float64, t.hub.Dim())
-	return t
-}
-
 // sharedHub are the coordinates of a problem's shared parameters other than the spread.
 func sharedHub(p *model.Joint) *model.Hub {
 	return model.NewHub(&model.Joint{Shape: p.Shape, Prior: p.Prior, Shared: p.Shared})

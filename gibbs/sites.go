@@ -45,7 +45,7 @@ type site struct {
 // newSite starts release j, lead coordinates of which are shared.
 func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
 	obs, units := p.Sites[j].Observation, p.Sites[j].Units
-	rows := newLocated(p.Shape, p.Prior, units)
+	rows := &located{model.NewMoments(p.Shape), model.NewCoordinates(p.Shape, p.Prior), units}
 	var law rowSource = rows
 	var guess *rough
 	if hierarchy != nil {

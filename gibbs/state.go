@@ -305,10 +305,6 @@ type located struct {
 	units *model.Units
 }
 
-func newLocated(s model.Shape, prior *model.Prior, units *model.Units) *located {
-	return &located{model.NewMoments(s), model.NewCoordinates(s, prior), units}
-}
-
 // Set takes the parameters that the other methods speak of.
 func (l *located) Set(x *model.Params) {
 	l.Moments.Set(x)

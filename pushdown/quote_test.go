@@ -2,6 +2,7 @@ package pushdown
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -129,6 +130,23 @@ func TestRedacted(t *testing.T) {
 	} {
 		if got := Redacted(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The query is the one that was tried on engines, and docs/databases.md has a row for each dialect.
+func TestDocumentedQuery(t *testing.T) {
+	page := must.Get(os.ReadFile("../docs/databases.md"))(t)
+	golden := must.Get(os.ReadFile("testdata/query.golden"))(t)
+	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 0, Upper: 40}, {Name: "y", Lower: -1, Upper: 1}}}
+	d := must.Get(s.Design(""))(t)
+	duckdb := must.Get(DialectOf("duckdb"))(t)
+	if sql := query(t, d, table.Options{}).SQL(duckdb, Table{"people"}); sql != string(golden) {
+		t.Errorf("another query:\n%s", sql)
+	}
+	for _, name := range Dialects() {
+		if !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("the page has no row of %s", name)
 		}
 	}
 }
