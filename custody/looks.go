@@ -187,11 +187,6 @@ func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error)
 // there. All else comes after it, in memory, until the release is complete: a run that ends
 // before that has shown nobody any noise, and the next one pays, and draws, again.
 
-// gatherer are rows that can be read again and again.
-type gatherer interface {
-	gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error)
-}
-
 // gather reads the rows once more. Rows that are not those of the first pass are an error,
 // whatever the files' times say.
 func gather[T interface {
@@ -199,7 +194,7 @@ func gather[T interface {
 	Digest() ssp.Digest
 }](ctx context.Context, l *looker, f *release.Frame, radii bool) (parts []T, err error) {
 	pass := ssp.Pass{Columns: l.inFrame(), Frame: f, Radii: radii, Dummies: l.dummies}
-	all, err := l.Rows.(gatherer).gather(ctx, l.Settled, pass) // readable refused all others
+	all, err := l.gather(ctx, pass)
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 }
 
 func (s *Settled) readPerLevel(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	all, err := s.Rows.(gatherer).gather(ctx, s, ssp.Pass{Columns: s.dim() - s.dummies, Dummies: s.dummies})
+	all, err := s.gather(ctx, ssp.Pass{Columns: s.dim() - s.dummies, Dummies: s.dummies})
 	if err != nil {
 		return 0, nil, err
 	}

@@ -22,6 +22,8 @@ type Source interface {
 	String() string
 	// sum sums them once.
 	sum(ctx context.Context, s *Settled) (sums, error)
+	// scan hands them on once: of a database that only sums, readable and others refuse what needs it.
+	scan(ctx context.Context, s *Settled) scanner
 	// stale says how they may be newer than a file; empty if they are not.
 	stale(path string) (how string, err error)
 }
@@ -75,27 +77,33 @@ func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	case s.people != nil && e.Persons == nil:
 		return s.sumRows(ctx, 1, e.scan(ctx, s))
 	case s.people != nil || e.Sum == nil:
-		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
+		return inBox(s.gather(ctx, ssp.Pass{Columns: s.dim()}))
 	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)
 	return sums{found, nil}, err
 }
 
-// scan hands on the rows once.
 func (e Elsewhere) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func([]float64) error) error { return e.Scan(ctx, s.Design, s.Cells, sinks[0]) }
 }
 
-func (e Elsewhere) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	switch {
-	case s.people != nil && e.Persons != nil:
-		found, told, err := e.Persons(ctx, s.Design, s.Cells, s.people.how, pass)
-		s.people.told = &told
-		return found, err
-	case e.Gather != nil:
-		return e.Gather(ctx, s.Design, s.Cells, pass)
+// gather makes a pass over the rows, of files on all processors.
+func (s *Settled) gather(ctx context.Context, pass ssp.Pass) (ssp.Summand, error) {
+	workers := 1
+	switch rows := s.Rows.(type) {
+	case Files:
+		workers = runtime.GOMAXPROCS(0)
+	case Elsewhere:
+		if s.people != nil && rows.Persons != nil {
+			found, told, err := rows.Persons(ctx, s.Design, s.Cells, s.people.how, pass)
+			s.people.told = &told
+			return found, err
+		}
+		if rows.Gather != nil {
+			return rows.Gather(ctx, s.Design, s.Cells, pass)
+		}
 	}
-	return pass.Gather(1, s.personal(ctx, e.scan(ctx, s)))
+	return pass.Gather(workers, s.personal(ctx, s.Rows.scan(ctx, s)))
 }
 
 func (e Elsewhere) stale(path string) (string, error) {
@@ -247,10 +255,6 @@ func beside(all *ssp.MomentAccumulator, m int, scan scanner) scanner {
 	}
 }
 
-func (f Files) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	return pass.Gather(runtime.GOMAXPROCS(0), s.personal(ctx, f.scan(ctx, s)))
-}
-
 func (f Files) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func([]float64) error) error {
 		return f.passesOf(s).read(func() error { return s.Cells.Scan(ctx, f.Source, s.Design, sinks...) })
@@ -293,10 +297,6 @@ func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
 
 func (r Scaled) stale(path string) (string, error) {
 	return r.Name + " may be newer than " + path, nil
-}
-
-func (r Scaled) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	return pass.Gather(1, s.personal(ctx, r.scan(ctx, s)))
 }
 
 // responseFirst are rows of m columns with the last one first.

@@ -121,10 +121,7 @@ func (s *Settled) width() int {
 // deal reads the rows, and deals them: with persons, all of one to the same part.
 func (s *Settled) deal(ctx context.Context) ([][]float64, error) {
 	var rows []float64
-	source := s.Rows.(interface {
-		scan(ctx context.Context, s *Settled) scanner
-	})
-	err := source.scan(ctx, s)(func(some []float64) error {
+	err := s.Rows.scan(ctx, s)(func(some []float64) error {
 		rows = append(rows, some...)
 		return nil
 	})

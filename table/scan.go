@@ -209,13 +209,8 @@ func (w *worker) finish(l *layout, row []float64, missing bool) error {
 		}
 		w.mark.add(row[:len(l.columns)])
 	}
-	return w.take(l.complete(row, missing))
-}
-
-// take takes the row that was written to its place; keep tells whether it stays.
-func (w *worker) take(keep bool) error {
 	w.some = true
-	if !keep {
+	if !l.complete(row, missing) {
 		return nil
 	}
 	w.rows = w.rows[:len(w.rows)+w.width]
