@@ -31,15 +31,12 @@ const maxFile = 1 << 20
 // key that stands twice, no fields, a bad, missing or repeated name, a bound that
 // is no finite number, minimum not below maximum, levels that are not at least two
 // different texts.
-func ReadSchema(r io.Reader, name string) (*Schema, error) {
-	s, err := parseSchema(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return s, nil
-}
-
-func parseSchema(r io.Reader) (*Schema, error) {
+func ReadSchema(r io.Reader, name string) (s *Schema, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return nil, err
