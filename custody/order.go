@@ -280,20 +280,12 @@ func (s *Settled) chooseNoise() error {
 	return nil
 }
 
-// leveled are the sums that a release of one look by levels has.
-func (s *Settled) leveled() release.Leveled {
-	return release.Leveled{M: s.dim(), Dummies: s.dummies, PerLevel: s.PerLevel, Known: !s.PerLevel && s.Design.Response.Binary()}
-}
-
 // better compares Gaussian noise with that which needs no δ.
 func (s *Settled) better() (release.Kind, float64, error) {
 	if s.Steps > 1 {
 		return s.betterInSteps()
 	}
-	if s.ByLevel != "" {
-		return ssp.ChooseLevels(s.leveled(), s.left())
-	}
-	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
+	return ssp.Smaller(s.left(), s.inOneLook)
 }
 
 // calibrate is the noise on the statistics.
@@ -305,10 +297,16 @@ func (s *Settled) calibrate() (release.Noise, error) {
 		}
 		return all[s.Steps-1], nil
 	}
+	return s.inOneLook(s.left(), s.Mechanism)
+}
+
+// inOneLook is the noise on the statistics of one look in the box.
+func (s *Settled) inOneLook(p release.Privacy, kind release.Kind) (release.Noise, error) {
 	if s.ByLevel != "" {
-		return ssp.CalibrateLevels(s.leveled(), s.left(), s.Mechanism)
+		known := !s.PerLevel && s.Design.Response.Binary()
+		return ssp.CalibrateLevels(release.Leveled{M: s.dim(), Dummies: s.dummies, PerLevel: s.PerLevel, Known: known}, p, kind)
 	}
-	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
+	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, p, kind, ssp.Exact)
 	return c.Statistics, err
 }
 

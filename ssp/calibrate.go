@@ -186,14 +186,14 @@ const Auto release.Kind = "auto"
 // columns and δ far below ε, Gaussian noise for many, since an L2 sensitivity grows as m and
 // an L1 sensitivity as m². Errors: those of Calibrate.
 func Choose(m int, moments bool, pr release.Privacy) (noise release.Kind, factor float64, err error) {
-	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
+	return Smaller(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
 		c, err := CalibrateAll(m, moments, pr, noise, Exact)
 		return c.Statistics, err
 	})
 }
 
-// choose is Choose of noise that is calibrated so.
-func choose(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
+// Smaller is Choose of noise that is calibrated so.
+func Smaller(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
 	pure := pr
 	pure.Delta = 0
 	laplace, err := calibrate(pure, release.Laplace)

@@ -185,13 +185,6 @@ func CalibrateLevels(l release.Leveled, pr release.Privacy, noise release.Kind) 
 	return laplaceNoise(l1, number.Decimal(pr.Epsilon)), nil
 }
 
-// ChooseLevels is Choose of such a release.
-func ChooseLevels(l release.Leveled, pr release.Privacy) (noise release.Kind, factor float64, err error) {
-	return choose(pr, func(pr release.Privacy, noise release.Kind) (release.Noise, error) {
-		return CalibrateLevels(l, pr, noise)
-	})
-}
-
 // PublishLevels is Publish, with the exact sensitivity, of sums by the levels of a factor, whose
 // columns are the first of d: noise is on release.Levels and on products, and the statistics follow.
 //
