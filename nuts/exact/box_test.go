@@ -74,7 +74,7 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 		return newKernel(newDensity(alone(&read), prior), rng)
 	}
-	d := must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: float64(1200 - 200*obs.Shape.P), Seed: uint64(wx + wy)}))(t)
+	d := must.Get(mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: 600, Seed: uint64(wx + wy)}))(t)
 	frame, p := box.Frame(), obs.Shape.P
 	sd := make([]float64, p)
 	return d.Map(obs.Names(), func(dst, src []float64) {

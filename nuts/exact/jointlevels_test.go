@@ -187,7 +187,7 @@ func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
 	c.sites = c.sites[:2]
 	_, ranks := jointRanks(t, 53, leveledChain(), 60, c.draw, func(p *model.Joint) {
-		told := p.Sites[0].Told
+		told := p.Sites[1].Told
 		for i := range 2 { // the columns behind the dummies
 			z := told.Z[3+2:]
 			z[i], z[2+i] = z[2+i], z[i]
