@@ -70,7 +70,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 		}
 		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 8, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}}))(t)
-		widths := realised(t, custody.Order{Design: d, ByLevel: "f", Steps: c.steps, Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}}, flat, model.Normal, rng)
+		widths := realised(t, 8, custody.Order{Design: d, ByLevel: "f", Steps: c.steps, Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}}, flat, model.Normal, rng)
 		foreseen, dummies := 0.0, 0.0 // over dummies, which are alike
 		for j, w := range widths[:levels-1] {
 			foreseen += f.Points[0].Slopes[j].Width / float64(levels-1)
@@ -86,17 +86,16 @@ func TestByLevelIsForeseen(t *testing.T) {
 	}
 }
 
-// realised are the mean widths of 95 % intervals of slopes over eight releases of rows, as ordered, with noise by rng.
-func realised(t *testing.T, o custody.Order, rows []float64, family model.Family, rng *rand.Rand) (widths []float64) {
+// realised are the mean widths of 95 % intervals of slopes over so many releases of rows, as ordered, with noise by rng.
+func realised(t *testing.T, releases int, o custody.Order, rows []float64, family model.Family, rng *rand.Rand) (widths []float64) {
 	t.Helper()
-	const releases = 8
 	widths = make([]float64, len(o.Design.Covariates))
 	for range releases {
 		o.Rows, o.Entropy, o.NoLedger = custody.Scaled{Name: "rows", Rows: rows}, mechanisms.Simulated(rng), true
 		r := must.Get(must.Get(custody.Publish(context.Background(), o))(t).Select(""))(t)
 		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: family, Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 200, Seed: 1}}))(t)
 		for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+len(widths)] {
-			widths[j] += (p.Upper - p.Lower) / releases
+			widths[j] += (p.Upper - p.Lower) / float64(releases)
 		}
 	}
 	return widths
@@ -137,7 +136,7 @@ func TestByResponseIsForeseen(t *testing.T) {
 	}
 	f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 8, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
 		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}}))(t)
-	widths := realised(t, custody.Order{Design: d, ByLevel: "y", Steps: 3, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}}, flat, model.Binomial, rng)
+	widths := realised(t, 8, custody.Order{Design: d, ByLevel: "y", Steps: 3, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}}, flat, model.Binomial, rng)
 	asForeseen(t, "", widths, f.Points[0].Slopes)
 }
 
@@ -165,7 +164,7 @@ func TestByLevelPlanRefuses(t *testing.T) {
 
 // TestCellsAreForeseen is that of categories alone: Foresee has sums by their cells, as fit has, of a line and of a family.
 func TestCellsAreForeseen(t *testing.T) {
-	testsize.Full(t, "infers from 16 releases")
+	testsize.Full(t, "infers from 10 releases")
 	const n = 2000
 	for _, family := range []model.Family{model.Normal, model.Binomial} {
 		d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b"}}, {Name: "g", Levels: []string{"a", "b", "c"}}}}
@@ -193,13 +192,13 @@ func TestCellsAreForeseen(t *testing.T) {
 			y.add(row[3])
 			flat = append(flat, row...)
 		}
-		o := plan.Options{Design: d, Family: family, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 12, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
+		o := plan.Options{Design: d, Family: family, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 5, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
 			Means: map[string]float64{"fb": 0.3, "gb": 0.3, "gc": 0.2, "y": y.mean()}, SDs: map[string]float64{"y": y.sd()}}
 		if family != model.Normal {
 			o.Means["y"], o.SDs = 0.5*(1+y.mean()), nil
 		}
 		forecast := must.Get(plan.Foresee(context.Background(), o))(t)
-		widths := realised(t, custody.Order{Design: d, ByLevel: "f:g", Steps: 1, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}}, flat, family, rng)
+		widths := realised(t, 5, custody.Order{Design: d, ByLevel: "f:g", Steps: 1, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}}, flat, family, rng)
 		for j, s := range forecast.Points[0].Slopes {
 			if forecast.ByLevel != "f:g" || s.Name != d.Covariates[j].Name {
 				t.Errorf("by %s: slope %d is %s", forecast.ByLevel, j, s.Name)

@@ -20,7 +20,7 @@ func TestOutlook(t *testing.T) {
 		ns       []int64
 		epsilons []float64
 	}{{1, []int64{100, 300, 3000}, []float64{0.1, 1, 10}}, {3, []int64{100, 3000, 30_000}, []float64{0.3, 3}}} {
-		f := must.Get(Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 8}))(t)
+		f := must.Get(Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 4}))(t)
 		o := must.Get(NewOutlook(f.Design))(t)
 		for _, at := range f.Points {
 			got, want := o.HalfWidth(float64(at.N), at.Noise), 1.96*at.Slopes[0].SD
