@@ -175,14 +175,14 @@ func TestByLevelRefused(t *testing.T) {
 }
 
 // TestByLevelChecked: a release by levels, of one look or several, is such as the model makes; one of which products are too
-// small for any rows is not. The short form has no refits, which take a second each.
+// small for any rows is not.
 func TestByLevelChecked(t *testing.T) {
 	testsize.Full(t, "TestLevelLaw of package check has what is replicated")
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 150, Seed: 1}
-	for i, steps := range []int{1, 3, 3}[:testsize.Of(1, 3)] {
+	for i, steps := range []int{1, 3, 3} {
 		refits, pr := 0, replaced(5)
 		if steps == 1 { // refits of several looks, which take three times as long, are as those
-			refits = testsize.Of(0, 9)
+			refits = 9
 		}
 		if i > 1 {
 			pr.Neighbours = release.AddRemove

@@ -339,7 +339,7 @@ func TestRun(t *testing.T) {
 		"-seeds 1 -only analytic thesis-datapoint":       "median KL",
 		"-only nothing hierarchical":                     "AUC",
 		"-seeds 1 -only 10 mixture":                      "log-likelihood",
-		"-seeds 1 -only 0.1 federated " + dir:            "DP-PVI, gradients ",
+		"-seeds 1 -only 1 federated " + dir:              "DP-PVI, gradients ",
 	} {
 		if testing.Short() && (strings.Contains(args, "federated") || strings.Contains(args, "workshop")) {
 			continue // they take as long as the others
