@@ -105,7 +105,7 @@ func searchLevels(t *testing.T, l release.Leveled, nb release.Neighbours, rng *r
 			return [2]float64{d1, d2}[norm]
 		}
 		most := 0.0
-		for range testsize.Of(4, 12) {
+		for range testsize.Of(4, 6) {
 			levels, rows := [2]int{rng.IntN(k + 1), rng.IntN(k + 1)}, [][]float64{make([]float64, q), make([]float64, q)}
 			for j := range q {
 				if rows[0][j], rows[1][j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1; l.Known && j == q-1 {

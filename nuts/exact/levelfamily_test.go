@@ -118,8 +118,8 @@ func TestLevelFamilySBC(t *testing.T) {
 					continue
 				}
 				trials := trials
-				if custodians > 1 && !*sbcLong { // a data set takes a second
-					trials = 15
+				if custodians > 1 && !*sbcLong { // a data set takes a third of a second
+					trials = 10
 				}
 				t.Run(fmt.Sprintf("%s custodians=%d", name, custodians), func(t *testing.T) {
 					t.Parallel()
