@@ -53,7 +53,7 @@ func TestContribR(t *testing.T) {
 	testsize.Full(t, "it builds dpreg")
 	rscript, err := exec.LookPath("Rscript")
 	if err == nil {
-		err = exec.Command(rscript, "-e", "library(posterior); library(jsonlite)").Run()
+		err = exec.Command(rscript, "-e", `find.package(c("posterior", "jsonlite"))`).Run()
 	}
 	if err != nil {
 		if os.Getenv("DPREG_REQUIRE_R") == "1" {

@@ -63,7 +63,23 @@ func unfinished(command string) bool {
 }
 
 // smaller makes of commands some that simulate less.
-var smaller = strings.NewReplacer("--trials 100", "--trials 4", "dpreg plan ", "dpreg plan --releases 2 ", "dpreg check ", "dpreg check --calibrate 2 ")
+var smaller = strings.NewReplacer("--trials 100", "--trials 4", "dpreg plan ", "dpreg plan --releases 2 ", "dpreg check ", "dpreg check --calibrate 2 ",
+	"--pooling partial", "--pooling partial --warmup 200 --draws 100")
+
+// until calls found when what is written to it has a text.
+type until struct {
+	text  string
+	found func()
+	all   strings.Builder
+}
+
+func (u *until) Write(b []byte) (int, error) {
+	u.all.Write(b)
+	if strings.Contains(u.all.String(), u.text) {
+		u.found()
+	}
+	return len(b), nil
+}
 
 // Every command of the guide runs in a folder where nothing is but what the guide has put there and
 // the data of the repository, and prints tables with the columns that the guide shows.
@@ -99,13 +115,17 @@ func TestGuideRuns(t *testing.T) {
 		run.Env = environment
 		if serves {
 			run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
-			time.AfterFunc(3*time.Second, stop)
+			seen := &until{text: "http://127.0.0.1:", found: stop}
+			run.Stdout, run.Stderr = seen, seen
+			giveUp := time.AfterFunc(time.Minute, stop)
+			run.Run()
+			if giveUp.Stop(); !strings.Contains(seen.all.String(), seen.text) {
+				t.Errorf("%s:%d: %s says no address but\n%s", guidePage, step.line, step.command, seen.all.String())
+			}
+			continue
 		}
 		out, err := run.CombinedOutput()
 		stop()
-		if serves && strings.Contains(string(out), "http://127.0.0.1:") {
-			continue
-		}
 		var exit *exec.ExitError
 		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 4) { // done, but a diagnostic failed, as chance may have it
 			t.Fatalf("%s:%d: %s\n%v\n%s", guidePage, step.line, step.command, err, out)
@@ -124,12 +144,12 @@ func TestGuideRuns(t *testing.T) {
 		t.Errorf("%d commands were found in %s", commands, guidePage)
 	}
 	for _, l := range []struct{ language, program, flag, needs string }{
-		{"r", "Rscript", "-e", "library(posterior); library(jsonlite)"},
+		{"r", "Rscript", "-e", `find.package(c("posterior", "jsonlite"))`},
 		{"python", "python3", "-c", "import pandas, arviz"},
 	} {
 		t.Run(l.language, func(t *testing.T) {
 			if err := exec.Command(l.program, l.flag, l.needs).Run(); err != nil {
-				t.Skipf("%s does not %s", l.program, l.needs)
+				t.Skipf("%s %s: %v", l.program, l.needs, err)
 			}
 			block := regexp.MustCompile("(?s)```" + l.language + "\n(.*?)```").FindStringSubmatch(read(t, guidePage))
 			code := strings.ReplaceAll(block[1], "\nbayesplot::", "\nif (requireNamespace('bayesplot', quietly = TRUE)) bayesplot::")

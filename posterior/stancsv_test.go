@@ -97,7 +97,7 @@ func TestStanCSVIsReadByR(t *testing.T) {
 	testsize.Full(t, "starts R")
 	rscript, err := exec.LookPath("Rscript")
 	if err == nil {
-		err = exec.Command(rscript, "-e", "library(posterior)").Run()
+		err = exec.Command(rscript, "-e", `find.package("posterior")`).Run()
 	}
 	if err != nil {
 		if os.Getenv("DPREG_REQUIRE_R") == "1" {
