@@ -94,10 +94,7 @@ func TestContraction(t *testing.T) {
 		"scaled by σ, σ known":    {modeltest.ScaledBySigma(shape), 1e-4, false},
 		"partial pooling, scaled": {modeltest.ScaledBySigma(shape), 1, true},
 	} {
-		if testing.Short() && (name == "scaled by σ" || name == "default, σ known" || name == "partial pooling, scaled") {
-			continue
-		}
-		f := asDrawn(t, c.prior, testsize.Of(4000, 40_000), c.by, c.partial)
+		f := asDrawn(t, c.prior, 40_000, c.by, c.partial)
 		scaled := contractions(f, Scaled)
 		for units, of := range map[Units]map[string]float64{Scaled: scaled, Original: contractions(f, Original)} {
 			for parameter, got := range of {

@@ -66,9 +66,6 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 	type moments struct{ mean, sd float64 }
 	alone := make(map[int]moments)
 	for j := range unequalAreas {
-		if testing.Short() && j%6 > 0 {
-			continue
-		}
 		one := must.Get(dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: areaPlan()}))(t)
 		var m moments
 		m.mean, m.sd = meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
@@ -76,9 +73,6 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 	}
 	for method, plan := range map[string]mcmc.Plan{
 		"mcmc-exact": areaPlan(), "gibbs-ss-update": {Chains: 2, Warmup: 1000, Draws: 1500, Seed: 1}} {
-		if testing.Short() && method == "gibbs-ss-update" {
-			continue
-		}
 		fit := must.Get(dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan}))(t)
 		d := fit.Draws(dpreg.Original)
 		for j, one := range alone {

@@ -67,8 +67,8 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 	for _, o := range []dpreg.Options{
 		{Method: "mcmc-exact"}, {Method: "gibbs-ss-update", Covariates: dpreg.SharedCovariates},
 		{Method: "mcmc-exact", Covariates: dpreg.SharedCovariates}, {Method: "gibbs-ss-update"},
-	}[:testsize.Of(2, 4)] {
-		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 400), Draws: testsize.Of(200, 800), Seed: 1}
+	} {
+		o.Plan = mcmc.Plan{Chains: 2, Warmup: 400, Draws: 800, Seed: 1}
 		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)
 		got := fit.Draws(dpreg.Original)
 		scores(t, got, want.Map([]string{"theta[0]", "theta[1]", "sigma"}, func(dst, src []float64) {
@@ -112,7 +112,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 		c.Release.Noise.Sensitivity, c.Release.NNoise = 6, 5
 	}
 	o := dpreg.Options{Covariates: dpreg.SharedCovariates}
-	o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(1000, 5000), Seed: 1}
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 5000, Seed: 1}
 	draws := map[string]*posterior.Draws{}
 	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
 		fit := must.Get(dpreg.Infer(context.Background(), custodians, o))(t)

@@ -136,10 +136,7 @@ func TestFamilyByResponseIsGLMWithoutNoise(t *testing.T) {
 	for name, pair := range map[string][2]*release.Release{
 		"both": {first, second}, "beside one look": {publish(rows[:450], 100, "", 1), second}, "of three looks": {first, publish(rows[450:], 110, "y", 3)},
 	} {
-		if testing.Short() && name != "both" {
-			continue
-		}
-		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(500, 1000), Seed: 1}}
+		o := dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 1000, Seed: 1}}
 		fit := must.Get(dpreg.Infer(t.Context(), []dpreg.Custodian{{Name: "first", Release: pair[0]}, {Name: "second", Release: pair[1]}}, o))(t)
 		for k, p := range fit.Summary(dpreg.Original, 0.95).Parameters[:3] {
 			estimate, se := glm[model.Binomial][k][0], glm[model.Binomial][k][1]
@@ -219,7 +216,7 @@ func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
 // at least.
 func TestFamilyOfCustodians(t *testing.T) {
 	testsize.Full(t, "TestJointFamilySBC of package exact has the law")
-	for _, of := range model.Families()[:testsize.Of(1, 3)] {
+	for _, of := range model.Families() {
 		rng := rand.New(rand.NewPCG(5, 9))
 		all := design01(schema.Column{Name: "u", Lower: -6, Upper: 6}, schema.Column{Name: "v", Lower: -6, Upper: 6})
 		if of == model.Poisson {
@@ -241,10 +238,10 @@ func TestFamilyOfCustodians(t *testing.T) {
 			custodians = append(custodians, dpreg.Custodian{Name: strconv.Itoa(j), Release: r})
 		}
 		at := 0
-		plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 300), Draws: testsize.Of(300, 1000)}
+		plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 1000}
 		whole := inferFamily(t, sumsOf01(all, len(rows), func(row []float64) { copy(row, rows[at]); at++ }), dpreg.Options{Family: of, Plan: plan})
 		want := whole.Summary(dpreg.Original, 0.95).Parameters
-		for _, covariates := range []string{dpreg.SharedCovariates, dpreg.SeparateCovariates}[:testsize.Of(1, 2)] {
+		for _, covariates := range []string{dpreg.SharedCovariates, dpreg.SeparateCovariates} {
 			fit := must.Get(dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: plan}))(t)
 			s := fit.Summary(dpreg.Original, 0.95)
 			for k, p := range s.Parameters[:3] {
@@ -264,7 +261,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 func TestFamilyCheck(t *testing.T) {
 	testsize.Full(t, "TestCheckFinds checks, and TestFamilyIsGLMWithoutNoise has the law")
 	column := schema.Column{Name: "x", Lower: -5, Upper: 5}
-	for _, of := range []model.Family{model.Binomial, "twice", model.Poisson}[:testsize.Of(2, 3)] {
+	for _, of := range []model.Family{model.Binomial, "twice", model.Poisson} {
 		d, rng := design01(column), rand.New(rand.NewPCG(2, 9))
 		law, wide := of, 0.0
 		if law == "twice" {

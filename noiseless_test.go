@@ -58,8 +58,8 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 func TestNoiselessIsNonPrivate(t *testing.T) {
 	testsize.Full(t, "TestNonPrivateIsLeastSquares and TestPartialNoiseless have such rows")
 	for name, e := range noiseless(t) {
-		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}}))(t)
-		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}}))(t)
+		exact := must.Get(dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 2}}))(t)
+		fit := must.Get(dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 5000, Seed: 1}}))(t)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 				t.Errorf("%s: %s: the means are %.1f Monte Carlo errors apart, the sds %.1f", name, parameter, zMean, zSD)

@@ -97,7 +97,7 @@ type useful struct{ refused, learned, covered, update float64 }
 //	go test ./gibbs -run WhereNoisy -geweke.long -v
 func TestWhereNoisyIsUseful(t *testing.T) {
 	testsize.Full(t, "invariance tests have the kernel")
-	releases := testsize.Of(10, 20)
+	releases := 20
 	if *gewekeLong {
 		releases = 500
 	}
@@ -164,7 +164,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) us
 // binomial share, false alarms of 1e-5.
 func TestTrueMomentsCover(t *testing.T) {
 	testsize.Full(t, "TestExactInvariance has the kernel")
-	fits := testsize.Of(12, 100)
+	fits := 100
 	for _, p := range []int{1, 3} {
 		rng := rand.New(rand.NewPCG(3, uint64(p)))
 		prior := narrow(model.Shape{P: p, Intercept: true})

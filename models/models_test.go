@@ -164,7 +164,7 @@ func TestFreeScale(t *testing.T) {
 	prior := must.Get(dpreg.Options{}.Family.DefaultPrior(&r.Schema, r))(t)
 	mean, centre, sds, sigma := priorOf(t, r)
 	prior.Scales = append(prior.Scales, model.Scale{SD: 4, Coefficients: []int{1, 2}, Precision: []float64{1 / (sds[1] * sds[1]), 0, 0, 1 / (sds[2] * sds[2])}})
-	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: float64(testsize.Of(1000, 4000))}}, nil))(t)
+	c := must.Get(models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil))(t)
 	const points = 20
 	averaged := func(set uint) float64 {
 		law, sum, first := distuv.Gamma{Alpha: 0.5 * float64(1+2-bits.OnesCount(set)), Beta: 1. / 16}, 0.0, 0.0
@@ -246,7 +246,7 @@ func TestNoise(t *testing.T) {
 	testsize.Full(t, "TestFactorIsWhole has weights of models")
 	_, sharp := made(500, 2, 0.01)
 	_, hidden := made(500, 2, 100)
-	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}
+	plan := dpreg.Options{Plan: mcmc.Plan{Chains: 4, Seed: 1}}
 	a := must.Get(models.Compare(t.Context(), dpreg.One(sharp), plan, nil))(t)
 	b := must.Get(models.Compare(t.Context(), dpreg.One(hidden), plan, nil))(t)
 	if a.Covariates[0].Probability < 0.999 || math.Abs(b.Covariates[0].Probability-0.5) > 0.2 {

@@ -192,7 +192,7 @@ func TestThesis(t *testing.T) {
 	} {
 		s := base
 		s.sharing, s.clip, s.multiplier, s.rounds = c.sharing, c.clip, c.multiplier, c.rounds
-		kl := make([]float64, testsize.Of(50, 100))
+		kl := make([]float64, 100)
 		for seed := range kl {
 			m := must.Get(s.run(t.Context(), uint64(seed)))(t)
 			kl[seed] = m[0]
@@ -221,11 +221,8 @@ func TestThesis(t *testing.T) {
 func TestSummedIsWorthLess(t *testing.T) {
 	testsize.Full(t, "TestShortRuns runs each study")
 	weak := custodian{rows: 1000, epsilon: 0.1}
-	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(2, 5)]}, map[string]float64{}
+	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}}, map[string]float64{}
 	for _, m := range custodianMethods(0) {
-		if testing.Short() && m.name != "mcmc-exact" && m.name != "summed" {
-			continue
-		}
 		measured := must.Get(c.run(t.Context(), m, 0))(t)
 		width[m.name] = measured[2]
 	}

@@ -103,14 +103,11 @@ func TestSitesMovesAreInvariant(t *testing.T) {
 	}
 	for i, v := range []variant{{false, true, false}, {true, true, true}} {
 		for k, s := range []model.Shape{{P: 1, Intercept: true}, {P: 2}} {
-			if testing.Short() && i != k {
-				continue
-			}
 			for name, move := range moves {
-				if worst := must.Largest(moveScores(t, s, v, testsize.Of(2000, 6000), move)); worst > 6 {
+				if worst := must.Largest(moveScores(t, s, v, 6000, move)); worst > 6 {
 					t.Errorf("%s %+v, %s: the largest score is %.1f", v, s, name, worst)
 				}
-				if testing.Short() || i != k { // with each sharing and each shape once
+				if i != k { // with each sharing and each shape once
 					continue
 				}
 				if worst := must.Largest(moveScores(t, s, v, 10_000, faults[name])); worst < 10 {
