@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"flag"
 	"io"
 	"math"
 	"net"
@@ -20,7 +21,12 @@ import (
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
-func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
+// Tests wait for clients that do not answer, and more of them at once than there are cores.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "8")
+	os.Exit(testdir.Run(m))
+}
 
 // same compares laws to the bit.
 func same(a, b []float64) bool {
@@ -39,6 +45,7 @@ func TestNetworkIsTheSimulation(t *testing.T) {
 		"logistic": {change: func(s *pvi.Session) { s.Model, s.ErrorSD = vi.LogisticKind, 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, 3, 6, c.change)
 			want := s.simulation(c.atOnce)
 			server := s.listen("127.0.0.1:0", time.Minute)
@@ -86,6 +93,7 @@ func passed(t *testing.T, address string) (by string, bytes *atomic.Int64) {
 }
 
 func TestFiftyClients(t *testing.T) {
+	t.Parallel()
 	clients, rounds := testsize.Of(20, 50), testsize.Of(2, 10)
 	s := newScene(t, clients, rounds, nil)
 	server := s.listen("127.0.0.1:0", time.Minute)
