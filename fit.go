@@ -151,12 +151,7 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	}
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
-	more, last := f.jointConverter(u, whole), 0 // dispersion and n of one release
-	for _, kind := range []model.Kind{model.Dispersion, model.Rows} {
-		if f.at(model.Parameter{Kind: kind}) >= 0 {
-			last++
-		}
-	}
+	more, last := f.jointConverter(u, whole), f.layout().OfOne()
 	return func(dst, src []float64) {
 		more(dst, src)
 		copy(dst, src[:q])

@@ -101,24 +101,10 @@ func (f *Fit) read(x *model.Params, row []float64) {
 		x.Read(row)
 	case f.hasCovariates():
 		x.ReadLinked(row)
-		x.Sigma2 = f.dispersion(row)
+		x.Sigma2 = f.layout().Dispersion(row)
 	default:
 		copy(x.Theta, row)
 	}
-}
-
-// dispersion is that of counts in a draw, the mean of those of several releases, and 1 of another family.
-func (f *Fit) dispersion(row []float64) (mean float64) {
-	if f.Family != model.Poisson {
-		return 1
-	}
-	n := 0.0
-	for i, name := range f.draws.Names {
-		if model.KindOf(name) == model.Dispersion {
-			mean, n = mean+row[i], n+1
-		}
-	}
-	return mean / n
 }
 
 // count is the number of rows in a draw, of all releases, latent where it was released

@@ -335,6 +335,30 @@ func (l Layout) of(kind Kind, j int) Parameter {
 	return Parameter{Kind: kind, Custodian: j + 1}
 }
 
+// OfOne counts the last columns that only draws of one release have, its dispersion and its number of rows.
+func (l Layout) OfOne() (n int) {
+	for _, p := range l.Drawn() {
+		if p.Kind >= Dispersion && p.Custodian == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Dispersion is that of counts in a draw, the mean of several releases', and 1 of another response.
+func (l Layout) Dispersion(row []float64) float64 {
+	sum, n := 0.0, 0.0
+	for i, p := range l.Drawn() {
+		if p.Kind == Dispersion {
+			sum, n = sum+row[i], n+1
+		}
+	}
+	if n == 0 {
+		return 1
+	}
+	return sum / n
+}
+
 // Names are those of parameters.
 func Names(all []Parameter) (names []string) {
 	for _, p := range all {
