@@ -93,6 +93,22 @@ func (s *countSpoke) squares() (sum float64) {
 	return sum
 }
 
+// bySquares is by what a shift of counts changes what z tells of Σu², and S after it.
+func (s *countSpoke) bySquares(by rowShift) (change, sum float64) {
+	if s.excess == nil {
+		return 0, 0
+	}
+	sum = s.sum
+	for _, l := range [2]int{by.from, by.to} {
+		if l < s.levels {
+			sum += by.more(l) * s.square(l)
+		}
+	}
+	before, _ := s.excess.at(s.sum)
+	after, _ := s.excess.at(sum)
+	return after - before, sum
+}
+
 // addSquares returns what z tells of Σu², and adds its slopes.
 func (s *countSpoke) addSquares() (logp float64) {
 	logp, bySum := s.excess.at(s.squares())
@@ -178,7 +194,9 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 	for l := range logp {
 		logp[l], _ = s.ofLevel(l, s.counts[l])
 	}
-	s.sum = s.squares()
+	if s.excess != nil {
+		s.sum = s.squares()
+	}
 	for range countTries * s.levels {
 		by := s.propose(rng)
 		if s.allows(by, s.counts, s.n, 0) && s.try(by, logp, rng) {
@@ -194,7 +212,7 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 // try takes a shift by Metropolis' test, with the levels' log densities.
 func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 	n := s.n + by.outside(s.levels)
-	change, tried, sum := s.ofRows(n)-s.ofRows(s.n), [2]float64{}, s.sum
+	change, tried := s.ofRows(n)-s.ofRows(s.n), [2]float64{}
 	for i, l := range [2]int{by.from, by.to} {
 		if l == s.levels {
 			continue
@@ -204,13 +222,9 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 			return false
 		}
 		tried[i], change = v, change+v-logp[l]
-		sum += by.more(l) * s.square(l)
 	}
-	if s.excess != nil {
-		before, _ := s.excess.at(s.sum)
-		after, _ := s.excess.at(sum)
-		change += after - before
-	}
+	bySum, sum := s.bySquares(by)
+	change += bySum
 	if !(rng.Float64() < math.Exp(change)) {
 		return false
 	}
