@@ -56,9 +56,7 @@ func (c *crossedRows) draw(rng *rand.Rand) (truth []float64, problem *model.Join
 	response := func(eta float64) float64 { return eta + math.Sqrt(own.Sigma2)*rng.NormFloat64() }
 	units := cells.site(nil).Units
 	if c.name != model.Normal {
-		if c.of.disperse(own, rng); q == 0 {
-			own.Sigma2 = math.Sqrt(1 + own.Sigma2*own.Sigma2)
-		}
+		c.of.disperse(own, rng)
 		of := c.of.dispersed(own)
 		response, units = func(eta float64) float64 { return 2*of.draw(eta, rng) - 1 }, cells.unitsOfX()
 	}

@@ -62,13 +62,14 @@ func (s *countSpoke) set(x []float64) bool {
 func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 	s.set(x)
 	bySpread := 0.0
+	phi, share := s.excess.ofSums()
 	for l, eta := range s.eta {
-		v, slope, by, ok := s.laws[l].value(s.counts[l], s.rate(eta))
+		v, slope, by, ok := s.laws[l].value(s.counts[l], s.rate(eta, phi))
 		if !ok {
 			return 0, false
 		}
 		s.byEta[l] = slope
-		bySpread += by
+		bySpread += share * by
 		logp += v
 	}
 	if s.excess != nil {
@@ -81,7 +82,7 @@ func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 
 // square is what a row of level l adds to S: of the mean m/K and the variance v/K² in [0, 1], 1 − 4m/K + 4(v + m²)/K².
 func (s *countSpoke) square(l int) float64 {
-	r, k := s.rate(s.eta[l]), s.of.most
+	r, k := s.rate(s.eta[l], s.excess.phi), s.of.most
 	return 1 + 4*(r.variance+r.mean*(r.mean-k))/(k*k)
 }
 
@@ -115,7 +116,7 @@ func (s *countSpoke) addSquares() (logp float64) {
 	by := 4 * bySum / (s.of.most * s.of.most)
 	s.excess.byLog = 0
 	for l, n := range s.counts {
-		r := s.rate(s.eta[l])
+		r := s.rate(s.eta[l], s.excess.phi)
 		s.byEta[l] += by * n * (r.spread + (2*r.mean-s.of.most)*r.slope)
 		s.excess.byLog += by * n * r.variance
 	}
@@ -133,12 +134,12 @@ func (s *countSpoke) through(grad, x []float64) (logp float64, ok bool) {
 // leastSpread bounds v/m below.
 const leastSpread = 1e-12
 
-// rate is the law of y given η.
-func (s *countSpoke) rate(eta float64) rate {
+// rate is the law of y given η, of counts of a dispersion.
+func (s *countSpoke) rate(eta, phi float64) rate {
 	g, slope, square, spread := s.of.mean(eta, math.Exp(eta))
 	if most := s.of.most; most > 1 {
 		least := leastSpread * most * g // where all counts are clamped but for what rounding hides
-		v := most * most * s.excess.phi
+		v := most * most * phi
 		return rate{most * g, max(least, v*(square-g*g)), most * slope, v * (spread - 2*g*slope)}
 	}
 	no, _, _, _ := s.of.mean(-eta, math.Exp(-eta)) // 1 − g(η)
@@ -151,7 +152,8 @@ func (s *countSpoke) noised() []float64 { return s.byEta }
 // variance is the inverse of about what z tells of η_l: S_l, which its noise of variance ς² hides, varies by 4n v/K², and
 // moves by 2n m′/K.
 func (s *countSpoke) variance(l int) float64 {
-	r, n, k := s.rate(s.eta[l]), s.counts[l], s.of.most
+	phi, _ := s.excess.ofSums()
+	r, n, k := s.rate(s.eta[l], phi), s.counts[l], s.of.most
 	return (4*n*r.variance/(k*k) + s.laws[l].sd*s.laws[l].sd) / math.Pow(2*n*r.slope/k, 2)
 }
 
@@ -241,7 +243,8 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 
 // ofLevel is what z tells of a level, its count being so much.
 func (s *countSpoke) ofLevel(l int, count float64) (logp float64, ok bool) {
-	logp, _, _, ok = s.laws[l].value(count, s.rate(s.eta[l]))
+	phi, _ := s.excess.ofSums()
+	logp, _, _, ok = s.laws[l].value(count, s.rate(s.eta[l], phi))
 	if at := l - s.levels + len(s.obs.Told.Counts); at >= 0 {
 		s.told[at] = count
 		logp += s.noise.Part(s.byTold, s.told, at)

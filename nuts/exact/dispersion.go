@@ -22,15 +22,14 @@ import (
 //	τ² = 16n v̂²(2 + 6φ̂/λ), at most n/4, as u² is between 0 and 1.
 //
 // The coordinate is of log φ = c + u/√P, normal as z and the prior have it where z tells it. Where sums of y are summed out, as
-// negative binomial counts (binomialSum), √(1 + φ²) stands for φ: few counts of less than Poisson's variance have no such law.
+// negative binomial counts (binomialSum), (1 + φ⁴)^¼ stands for φ in their law: few counts of less than Poisson's variance
+// have none. Σu² has φ itself, so that counts that vary less do not move means.
 type dispersion struct {
 	z, noise, tau float64 // of Σu²: as released, the sd of the noise or the scale of Laplace's, τ
 	laplace       bool
 	centre, root  float64 // c, √P
 
-	summedOut  bool
 	log, phi   float64 // at u
-	share      float64 // ∂ log φ/∂c, 1 but where sums are summed out
 	per, bySum float64 // S/n, and the slope in S, where value was last
 	byLog      float64 // slope in log φ
 }
@@ -48,7 +47,7 @@ func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
 		last = len(told.Z) - 1
 		z, variance = told.Z[last], told.Variance(last)
 	}
-	d := &dispersion{z: z, noise: math.Sqrt(variance), laplace: obs.Kind == release.Laplace, summedOut: summedOut, share: 1}
+	d := &dispersion{z: z, noise: math.Sqrt(variance), laplace: obs.Kind == release.Laplace}
 	at := obs.Shape.P
 	least := min(0.5, max(0.5*math.Sqrt(obs.Variance(at)), 1)/n)
 	y := max(least, min(1-least, 0.5*(1+obs.Z[at]/n)))
@@ -91,12 +90,18 @@ func (d *dispersion) take(x []float64) (logp float64) {
 		return 0
 	}
 	d.log = d.centre + x[0]/d.root
-	if d.phi = math.Exp(d.log); d.summedOut {
-		square := d.phi * d.phi
-		d.phi, d.share = math.Sqrt(1+square), square/(1+square)
-	}
+	d.phi = math.Exp(d.log)
 	off := (d.log - model.LogDispersion) / model.LogDispersionSD
 	return -0.5 * off * off
+}
+
+// ofSums returns what stands for φ in the law of sums that are summed out, and the derivative of its logarithm in log φ.
+func (d *dispersion) ofSums() (phi, share float64) {
+	if d == nil {
+		return 1, 0
+	}
+	square := d.phi * d.phi
+	return math.Sqrt(math.Hypot(1, square)), square * square / (1 + square*square)
 }
 
 // disperse takes φ to the levels' moments, before direct, and returns the log prior.
@@ -137,7 +142,7 @@ func (d *dispersion) write(dst []float64) int {
 // give writes the gradient in the coordinate, the first of grad, where byLog has that in log φ but for the prior's.
 func (d *dispersion) give(grad []float64) {
 	if d != nil {
-		grad[0] = (d.byLog*d.share + (model.LogDispersion-d.log)/(model.LogDispersionSD*model.LogDispersionSD)) / d.root
+		grad[0] = (d.byLog + (model.LogDispersion-d.log)/(model.LogDispersionSD*model.LogDispersionSD)) / d.root
 	}
 }
 
