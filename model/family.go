@@ -114,6 +114,8 @@ func (f Family) Check(d *schema.Design) error {
 		return nil
 	case !slices.Contains(Families(), f):
 		return fmt.Errorf("no family %q; there are %s, and without one the response is normal about a line", f, families())
+	case !d.Intercept:
+		return fmt.Errorf("family %s needs an intercept: without one bounds lie about 0, and the response would not be whole numbers from 0 on; leave -1 out of the formula", f)
 	case f == Poisson && (y.Lower != 0 || y.Upper < 2 || y.Upper != math.Trunc(y.Upper)):
 		return fmt.Errorf("family %s is of a response that counts, and %q has the bounds %v:%v: state 0 and the largest count to tell from larger ones, such as 0:20 (of 0 and 1 alone --family binomial is the law)", f, y.Name, y.Lower, y.Upper)
 	case f != Poisson && (y.Lower != 0 || y.Upper != 1):

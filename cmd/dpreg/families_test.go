@@ -114,6 +114,7 @@ func TestFamilyRefusals(t *testing.T) {
 		{"--steps 1", []string{"--formula", formula, "--family", "binomial", "--steps", "2"}},
 		{"a response that is 0 or 1", []string{"--formula", "income ~ age", "--family", "binomial"}},
 		{"the largest count", []string{"--formula", formula, "--family", "poisson"}},
+		{"needs an intercept", []string{"--formula", formula + " - 1", "--family", "binomial"}},
 		{"no law of the response but the normal one", []string{"--formula", formula, "--family", "probit", "--method", "naive"}},
 		{"has no sigma", []string{"--formula", formula, "--family", "binomial", "--prior", "sigma ~ half_t(3, 1)"}},
 		{"has no --family", []string{"--formula", formula, "--family", "binomial", "--method", "non-private", "--i-hold-the-data"}},
