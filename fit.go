@@ -127,7 +127,7 @@ func (f *Fit) mapped(draws *posterior.Draws, u Units, whole bool) *posterior.Dra
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Linked: f.Family != model.Normal, Counts: f.Family == model.Poisson, Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Family: f.Family, Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
 	if f.SameRows() {
 		l.Latent = l.Latent[:1]
 	}

@@ -119,7 +119,7 @@ func NewSite(d *posterior.Draws, shape model.Shape, common, own schema.Frame, j 
 	}
 	s.theta = max(0, d.Index(fmt.Sprintf("theta_at[%d,%d]", j+1, shape.P+1-shape.Q())))
 	s.sigma = d.Index(fmt.Sprintf("sigma_at[%d]", j+1))
-	if s.all, s.mu = d.Index("sigma2"), d.Index("mu_x[1]"); s.all < 0 { // in the units of which a family has its response as it is
+	if s.all, s.mu = d.Index("sigma2"), d.Index("mu_x[1]"); s.all < 0 { // a dispersion has no unit, and a family's response the same in all
 		s.all = ofSeveral(d, "dispersion", j)
 	}
 	s.n = ofSeveral(d, "n", j)

@@ -300,11 +300,14 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 	}
 	if l.byLevel(t) {
 		look, l.noise, l.measured, err = l.budget.PublishLevelLook(levels, f, l.plan.Looks[t], l.entropy())
-	} else if sums, failed := whole(levels, nil); failed != nil {
-		return look, failed
-	} else {
-		look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
+		look.Radii = radii
+		return look, err
 	}
+	sums, err := whole(levels, nil)
+	if err != nil {
+		return look, err
+	}
+	look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
 	look.Radii = radii
 	return look, err
 }

@@ -24,7 +24,6 @@ type FamilyLaw struct {
 	most    float64
 	index   Index
 	along   *Along
-	moments func(eta, exp float64) (g, slope, square, squareSlope float64)
 	root    []float64 // Cholesky factor of T within levels
 	row     []float64 // behind the dummies
 	mean    []float64 // of a row's products
@@ -43,7 +42,7 @@ const (
 func NewFamilyLaw(f Family, l *LevelLaw, most float64) *FamilyLaw {
 	q, x := len(l.Entries), l.d-1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &FamilyLaw{LevelLaw: l, family: f, most: most, along: NewAlong(f.Moments(most), most), moments: f.Moments(most), rng: rand.New(rand.NewPCG(1, 0)),
+	return &FamilyLaw{LevelLaw: l, family: f, most: most, along: NewAlong(f.Moments(most), most), rng: rand.New(rand.NewPCG(1, 0)),
 		root: vec(x * x), row: vec(l.d), mean: vec(q), cov: vec(q * q), e: vec(x), product: vec(q)}
 }
 
@@ -146,7 +145,7 @@ func (l *FamilyLaw) response(eta float64, rng *rand.Rand) float64 {
 	if l.family != Poisson {
 		return w
 	}
-	g, _, _, _ := l.moments(eta, math.Exp(eta))
+	g, _, _, _ := l.along.mean(eta, math.Exp(eta))
 	return g + math.Sqrt(l.sigma2)*(w-g)
 }
 

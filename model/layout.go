@@ -3,83 +3,9 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
-
-	"github.com/dpreg/dpreg/schema"
 )
-
-// Shape says how large the regression is: P covariates, and whether θ has an
-// intercept.
-type Shape struct {
-	P         int
-	Intercept bool
-
-	// Coding is that of release.Levels, of several factors; else nil.
-	Coding [][]float64
-}
-
-// Has tells whether column c of a factor is 1 in a level, where it is not −1.
-func (s Shape) Has(level, c int) bool {
-	if s.Coding != nil {
-		return s.Coding[level][c] > 0
-	}
-	return c == level-1
-}
-
-// Sign is what column c of a factor is in a level, ±1.
-func (s Shape) Sign(level, c int) float64 {
-	if s.Has(level, c) {
-		return 1
-	}
-	return -1
-}
-
-// Levels are those of a factor of k columns.
-func (s Shape) Levels(k int) int {
-	if s.Coding != nil {
-		return len(s.Coding)
-	}
-	return k + 1
-}
-
-// CellsToOriginal takes Params.Cells to the units of data, dst and src being of one length, or the same.
-func (s Shape) CellsToOriginal(f *schema.Frame, dst, src []float64) {
-	if copy(dst, src); s.Coding == nil {
-		return
-	}
-	k := len(s.Coding[0])
-	for i, v := range src[len(s.Coding):] {
-		j := k + i%(s.P-k)
-		dst[len(s.Coding)+i] = f.Centre[j] + f.Half[j]*v
-	}
-}
-
-// InCells counts shares of the levels that Coding has, and the levels' means of the other covariates.
-func (s Shape) InCells() int {
-	if s.Coding == nil {
-		return 0
-	}
-	return len(s.Coding) * (1 + s.P - len(s.Coding[0]))
-}
-
-// M is the length of v = (x₁…x_p, y).
-func (s Shape) M() int { return s.P + 1 }
-
-// Q is the length of θ.
-func (s Shape) Q() int { return s.P + s.first() }
-
-// first is the index in θ of the first slope: 1 with an intercept, else 0.
-func (s Shape) first() int {
-	if s.Intercept {
-		return 1
-	}
-	return 0
-}
-
-// Statistics is the length of s: m linear and m(m+1)/2 quadratic sums.
-func (s Shape) Statistics() int { return statistics(s.M()) }
-
-func statistics(m int) int { return m + m*(m+1)/2 }
 
 // Params are the parameters in scaled units. MuX and Tau are empty where x has
 // no model.
@@ -244,8 +170,7 @@ func (p Parameter) Several() bool { return p.Kind >= Omega && (p.Kind < Dispersi
 type Layout struct {
 	Shape      Shape
 	Covariates bool   // μ_x and T are among the parameters
-	Linked     bool   // σ is not: the response is of a Family
-	Counts     bool   // dispersions are: the response is of the family Poisson
+	Family     Family // of the response: of the normal one σ is among them, of Poisson dispersions
 	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j, but υ and σ_j of a Family
 	Latent     []bool // of each release, whether its number of rows is
 }
@@ -257,9 +182,6 @@ func (l Layout) Drawn() []Parameter { return l.columns(false, false) }
 // Shown are those of results: σ behind σ², the roots of Ω's diagonal in place of it, or of
 // the whole matrices, behind the whole of Ω.
 func (l Layout) Shown(whole bool) []Parameter { return l.columns(true, whole) }
-
-// First is the index of the first coefficient, 0 for an intercept.
-func (s Shape) First() int { return 1 - s.first() }
 
 func (l Layout) columns(shown, whole bool) (all []Parameter) {
 	add := func(p Parameter) { all = append(all, p) }
@@ -279,10 +201,10 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 	}
 	first, q, p := l.Shape.First(), l.Shape.Q(), l.Shape.P
 	vector(Theta, 0, first, q)
-	if !l.Linked {
+	if !l.linked() {
 		add(Parameter{Kind: Sigma2})
 	}
-	if shown && !l.Linked {
+	if shown && !l.linked() {
 		add(Parameter{Kind: Sigma})
 	}
 	if l.Covariates {
@@ -297,17 +219,17 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 		if shown {
 			vector(RootOmega, 0, first, q)
 		}
-		if !l.Linked {
+		if !l.linked() {
 			add(Parameter{Kind: SpreadLogSigma})
 		}
 		for j := range l.Latent {
-			if vector(ThetaAt, j+1, first, q); !l.Linked {
+			if vector(ThetaAt, j+1, first, q); !l.linked() {
 				add(Parameter{Kind: SigmaAt, Custodian: j + 1})
 			}
 		}
 	}
 	for j, latent := range l.Latent {
-		if l.Counts {
+		if l.Family == Poisson {
 			add(l.of(Dispersion, j))
 		}
 		if latent {
@@ -319,7 +241,7 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 
 // Own counts a custodian's coefficients and sigma.
 func (l Layout) Own() int {
-	if l.Linked {
+	if l.linked() {
 		return l.Shape.Q()
 	}
 	return l.Shape.Q() + 1
@@ -335,28 +257,39 @@ func (l Layout) of(kind Kind, j int) Parameter {
 	return Parameter{Kind: kind, Custodian: j + 1}
 }
 
-// OfOne counts the last columns that only draws of one release have, its dispersion and its number of rows.
-func (l Layout) OfOne() (n int) {
-	for _, p := range l.Drawn() {
-		if p.Kind >= Dispersion && p.Custodian == 0 {
-			n++
-		}
+// linked tells whether θ is on a link's scale, and σ is none of the parameters.
+func (l Layout) linked() bool { return l.Family != Normal }
+
+// behind counts the last columns of draws that release j has, its dispersion and its number of rows.
+func (l Layout) behind(j int) (n int) {
+	if l.Family == Poisson {
+		n++
+	}
+	if l.Latent[j] {
+		n++
 	}
 	return n
 }
 
-// Dispersion is that of counts in a draw, the mean of several releases', and 1 of another response.
-func (l Layout) Dispersion(row []float64) float64 {
-	sum, n := 0.0, 0.0
-	for i, p := range l.Drawn() {
-		if p.Kind == Dispersion {
-			sum, n = sum+row[i], n+1
-		}
+// OfOne counts those that only draws of one release have, 0 of several.
+func (l Layout) OfOne() int {
+	if len(l.Latent) != 1 {
+		return 0
 	}
-	if n == 0 {
+	return l.behind(0)
+}
+
+// Dispersion is that of counts in a draw, the mean of several releases', and 1 of another response.
+func (l Layout) Dispersion(row []float64) (mean float64) {
+	if l.Family != Poisson {
 		return 1
 	}
-	return sum / n
+	at := len(row)
+	for j := range slices.Backward(l.Latent) {
+		at -= l.behind(j)
+		mean += row[at] / float64(len(l.Latent))
+	}
+	return mean
 }
 
 // Names are those of parameters.
@@ -377,7 +310,7 @@ func (s Shape) Names() []string { return Names(Layout{Shape: s, Covariates: true
 
 // Layout is that of draws from the joint posterior.
 func (t *Joint) Layout() Layout {
-	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial, Linked: t.Family != Normal, Counts: t.Family == Poisson}
+	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial, Family: t.Family}
 	for _, s := range t.Sites {
 		l.Latent = append(l.Latent, s.Count.Latent())
 	}

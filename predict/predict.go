@@ -257,7 +257,7 @@ func (p *Predictor) moments(a []float64) (mean, variance float64) {
 // versions, in which all custodians had one σ², have neither υ nor σ_j. Of a family there is no σ at all.
 func (o *Options) names(d *posterior.Draws, shape model.Shape) (names []string, pooled bool, err error) {
 	q, first, custodian := shape.Q(), shape.First(), o.Custodian
-	names = model.Names(model.Layout{Shape: shape, Linked: o.Family != model.Normal}.Drawn())
+	names = model.Names(model.Layout{Shape: shape, Family: o.Family}.Drawn())
 	at := func(c, k int) string {
 		return model.Parameter{Kind: model.ThetaAt, Custodian: c, K: k + first}.Name()
 	}

@@ -38,6 +38,26 @@ type binomialSum struct {
 // rate is the law of y: m, v, m′ and v′.
 type rate struct{ mean, variance, slope, spread float64 }
 
+// leastSpread bounds v/m below.
+const leastSpread = 1e-12
+
+// rate is the law of y given η, of counts of Poisson's variance.
+func (of family) rate(eta float64) rate {
+	g, slope, square, spread := of.mean(eta, math.Exp(eta))
+	if most := of.most; most > 1 {
+		least := leastSpread * most * g // where all counts are clamped but for what rounding hides
+		return rate{most * g, max(least, most*most*(square-g*g)), most * slope, most * most * (spread - 2*g*slope)}
+	}
+	no, _, _, _ := of.mean(-eta, math.Exp(-eta)) // 1 − g(η)
+	return rate{mean: g, variance: g * no, slope: slope}
+}
+
+// times is that law with φ times the variance.
+func (r rate) times(phi float64) rate {
+	r.variance, r.spread = phi*r.variance, phi*r.spread
+	return r
+}
+
 // mostRatios bounds how far from z they are kept.
 const mostRatios = 1 << 14
 
@@ -79,8 +99,8 @@ func (b *binomialSum) value(n float64, r rate) (logp, slope, bySpread float64, o
 	wide, noise := math.Sqrt(n*r.variance), 0.5*b.sd*b.most
 	stride := max(1, math.Floor(min(wide/8, math.Sqrt(noise*min(wide, noise))/64)))
 	up := func(k float64) float64 { return odds(k) / (k + 1) * b.ratio(2*k-total) } // the term at k + 1 over that at k
-	last := math.Floor(2 * total)                                                   // N, where it is not far out
-	if yes > 0 {
+	last := math.Floor(2 * total)
+	if yes > 0 { // N, where it is not far out
 		last = math.Floor(min(mean/yes, 2*total) * (1 + 1e-9))
 	}
 	mode := float64(sort.Search(int(last), func(k int) bool { return up(float64(k)) <= 1 }))

@@ -23,6 +23,7 @@ type countSpoke struct {
 	of    family
 	eta   []float64 // η_l
 	byEta []float64 // slope in it
+	rates []rate    // at it, of Poisson's variance
 	laws  []binomialSum
 	logp  float64 // of the dispersion
 	sum   float64 // S
@@ -37,9 +38,9 @@ func newCountSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *coun
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
-		of: familyOf(t.Family, c.Upper), eta: make([]float64, levels), byEta: make([]float64, levels), laws: make([]binomialSum, levels)}
+		of: familyOf(t.Family, c.Upper), eta: make([]float64, levels), byEta: make([]float64, levels), rates: make([]rate, levels), laws: make([]binomialSum, levels)}
 	s.drawn = t.Shared
-	s.excess = newDispersion(raw, s.of, true)
+	s.dispersion = newDispersion(raw, s.of, true)
 	for l := range s.laws {
 		at := len(c.Told.Counts) + l
 		s.laws[l] = newBinomialSum(c.Told.Z[at], math.Sqrt(c.Told.Variance(at)), s.of.most, func(sum float64) float64 {
@@ -50,21 +51,24 @@ func newCountSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *coun
 	return s
 }
 
-func (s *countSpoke) dim() int { return s.lead() + s.excess.dim() }
+func (s *countSpoke) dim() int { return s.lead() + s.dispersion.dim() }
 
 func (s *countSpoke) set(x []float64) bool {
 	s.takeOwn(x)
-	s.logp = s.excess.take(x[s.lead():])
+	s.logp = s.dispersion.take(x[s.lead():])
 	s.takeEta(s.eta)
+	for l, eta := range s.eta {
+		s.rates[l] = s.of.rate(eta)
+	}
 	return true
 }
 
 func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 	s.set(x)
 	bySpread := 0.0
-	phi, share := s.excess.ofSums()
-	for l, eta := range s.eta {
-		v, slope, by, ok := s.laws[l].value(s.counts[l], s.rate(eta, phi))
+	phi, share := s.dispersion.ofSums()
+	for l, r := range s.rates {
+		v, slope, by, ok := s.laws[l].value(s.counts[l], r.times(phi))
 		if !ok {
 			return 0, false
 		}
@@ -72,9 +76,9 @@ func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 		bySpread += share * by
 		logp += v
 	}
-	if s.excess != nil {
+	if s.dispersion != nil {
 		logp += s.addSquares()
-		s.excess.byLog += bySpread
+		s.dispersion.byLog += bySpread
 	}
 	v, ok := s.through(grad, x)
 	return logp + v, ok
@@ -82,7 +86,7 @@ func (s *countSpoke) add(grad, x []float64) (logp float64, ok bool) {
 
 // square is what a row of level l adds to S: of the mean m/K and the variance v/K² in [0, 1], 1 − 4m/K + 4(v + m²)/K².
 func (s *countSpoke) square(l int) float64 {
-	r, k := s.rate(s.eta[l], s.excess.phi), s.of.most
+	r, k := s.rates[l].times(s.dispersion.phi), s.of.most
 	return 1 + 4*(r.variance+r.mean*(r.mean-k))/(k*k)
 }
 
@@ -96,7 +100,7 @@ func (s *countSpoke) squares() (sum float64) {
 
 // bySquares is by what a shift of counts changes what z tells of Σu², and S after it.
 func (s *countSpoke) bySquares(by rowShift) (change, sum float64) {
-	if s.excess == nil {
+	if s.dispersion == nil {
 		return 0, 0
 	}
 	sum = s.sum
@@ -105,20 +109,20 @@ func (s *countSpoke) bySquares(by rowShift) (change, sum float64) {
 			sum += by.more(l) * s.square(l)
 		}
 	}
-	before, _ := s.excess.at(s.sum)
-	after, _ := s.excess.at(sum)
+	before, _ := s.dispersion.at(s.sum)
+	after, _ := s.dispersion.at(sum)
 	return after - before, sum
 }
 
 // addSquares returns what z tells of Σu², and adds its slopes.
 func (s *countSpoke) addSquares() (logp float64) {
-	logp, bySum := s.excess.at(s.squares())
+	logp, bySum := s.dispersion.at(s.squares())
 	by := 4 * bySum / (s.of.most * s.of.most)
-	s.excess.byLog = 0
+	s.dispersion.byLog = 0
 	for l, n := range s.counts {
-		r := s.rate(s.eta[l], s.excess.phi)
+		r := s.rates[l].times(s.dispersion.phi)
 		s.byEta[l] += by * n * (r.spread + (2*r.mean-s.of.most)*r.slope)
-		s.excess.byLog += by * n * r.variance
+		s.dispersion.byLog += by * n * r.variance
 	}
 	return logp
 }
@@ -127,23 +131,8 @@ func (s *countSpoke) addSquares() (logp float64) {
 func (s *countSpoke) through(grad, x []float64) (logp float64, ok bool) {
 	clear(s.gTheta)
 	s.giveEta(s.byEta)
-	s.excess.give(grad[s.lead():])
+	s.dispersion.give(grad[s.lead():])
 	return s.give(grad, x, s.logp)
-}
-
-// leastSpread bounds v/m below.
-const leastSpread = 1e-12
-
-// rate is the law of y given η, of counts of a dispersion.
-func (s *countSpoke) rate(eta, phi float64) rate {
-	g, slope, square, spread := s.of.mean(eta, math.Exp(eta))
-	if most := s.of.most; most > 1 {
-		least := leastSpread * most * g // where all counts are clamped but for what rounding hides
-		v := most * most * phi
-		return rate{most * g, max(least, v*(square-g*g)), most * slope, v * (spread - 2*g*slope)}
-	}
-	no, _, _, _ := s.of.mean(-eta, math.Exp(-eta)) // 1 − g(η)
-	return rate{mean: g, variance: g * no, slope: slope}
 }
 
 // noised is the slope in η: what z tells of a level is of it alone.
@@ -152,8 +141,8 @@ func (s *countSpoke) noised() []float64 { return s.byEta }
 // variance is the inverse of about what z tells of η_l: S_l, which its noise of variance ς² hides, varies by 4n v/K², and
 // moves by 2n m′/K.
 func (s *countSpoke) variance(l int) float64 {
-	phi, _ := s.excess.ofSums()
-	r, n, k := s.rate(s.eta[l], phi), s.counts[l], s.of.most
+	phi, _ := s.dispersion.ofSums()
+	r, n, k := s.rates[l].times(phi), s.counts[l], s.of.most
 	return (4*n*r.variance/(k*k) + s.laws[l].sd*s.laws[l].sd) / math.Pow(2*n*r.slope/k, 2)
 }
 
@@ -196,7 +185,7 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 	for l := range logp {
 		logp[l], _ = s.ofLevel(l, s.counts[l])
 	}
-	if s.excess != nil {
+	if s.dispersion != nil {
 		s.sum = s.squares()
 	}
 	for range countTries * s.levels {
@@ -243,8 +232,8 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 
 // ofLevel is what z tells of a level, its count being so much.
 func (s *countSpoke) ofLevel(l int, count float64) (logp float64, ok bool) {
-	phi, _ := s.excess.ofSums()
-	logp, _, _, ok = s.laws[l].value(count, s.rate(s.eta[l], phi))
+	phi, _ := s.dispersion.ofSums()
+	logp, _, _, ok = s.laws[l].value(count, s.rates[l].times(phi))
 	if at := l - s.levels + len(s.obs.Told.Counts); at >= 0 {
 		s.told[at] = count
 		logp += s.noise.Part(s.byTold, s.told, at)

@@ -34,9 +34,9 @@ func TestBinomialSum(t *testing.T) {
 				if name == model.Probit && math.Abs(c.eta) > 5 { // g is 1 but for a part in ten million: differences are of digits
 					continue
 				}
-				s := &countSpoke{of: familyOf(name, 1)}
+				of := familyOf(name, 1)
 				sum := newBinomialSum(c.z, c.scale, 1, noise)
-				got, slope, _, ok := sum.value(c.n, s.rate(c.eta, 1))
+				got, slope, _, ok := sum.value(c.n, of.rate(c.eta))
 				law, terms := distuv.Binomial{N: c.n, P: name.Mean(c.eta)}, []float64(nil)
 				typical := math.Round(law.Mean())
 				least := noise(2*typical-c.n) + law.LogProb(typical) - 60 // terms that noise has below are a 1e-20th of one
@@ -53,7 +53,7 @@ func TestBinomialSum(t *testing.T) {
 					t.Errorf("%s %s %+v: %v, one by one %v", name, kind, c, got, want)
 				}
 				want := fd.Derivative(func(eta float64) float64 {
-					v, _, _, _ := sum.value(c.n, s.rate(eta, 1))
+					v, _, _, _ := sum.value(c.n, of.rate(eta))
 					return v
 				}, c.eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 				if math.Abs(slope-want) > max(1e-5, 20*within)*(1+math.Abs(want)) {
@@ -69,11 +69,11 @@ func TestBinomialSum(t *testing.T) {
 // binomial's shape is off by.
 func TestBinomialSumOfCounts(t *testing.T) {
 	const most = 20
-	s := &countSpoke{of: familyOf(model.Poisson, most)}
+	of := familyOf(model.Poisson, most)
 	for _, n := range []int{1, 4, 30} {
 		for _, mean := range []float64{0.05, 1, 6, 14, 20, 30, 45} {
 			law, eta := convolved(n, mean, most), math.Log(mean)
-			r := s.rate(eta, 1)
+			r := of.rate(eta)
 			for _, scale := range []float64{0.05, 0.3, 2} {
 				for _, off := range []float64{-2, 0, 1.5} {
 					z := 2*float64(n)*r.mean/most - float64(n) + off*(scale*float64(n)+2*math.Sqrt(float64(n)*r.variance)/most)
@@ -98,7 +98,7 @@ func TestBinomialSumOfCounts(t *testing.T) {
 							t.Errorf("%s n = %d of mean %v, noise %v, %v off: %v, by convolution %v", kind, n, mean, scale, off, got, want)
 						}
 						by := fd.Derivative(func(eta float64) float64 {
-							v, _, _, _ := sum.value(float64(n), s.rate(eta, 1))
+							v, _, _, _ := sum.value(float64(n), of.rate(eta))
 							return v
 						}, eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 						if math.Abs(slope-by) > 1e-3*(1+math.Abs(by)) {
@@ -116,7 +116,7 @@ func TestBinomialSumOfCounts(t *testing.T) {
 func TestDispersedSum(t *testing.T) {
 	const most = 1000
 	for _, c := range []struct{ n, mean, phi float64 }{{3, 0.4, 4}, {30, 2, 1.7}, {30, 2, 0.5}, {400, 5, 12}, {20_000, 0.5, 3}, {30, 2, 1}, {400, 20, 0.2}} {
-		s, eta, total := &countSpoke{of: familyOf(model.Poisson, most)}, math.Log(c.mean), c.n*c.mean
+		of, eta, total := familyOf(model.Poisson, most), math.Log(c.mean), c.n*c.mean
 		mass := func(k float64) float64 {
 			r := total / (c.phi - 1)
 			switch {
@@ -132,7 +132,7 @@ func TestDispersedSum(t *testing.T) {
 			z := 2*total/most - c.n + sd
 			for kind, noise := range noiseLaws(z, sd) {
 				law, terms := newBinomialSum(z, sd, most, noise), []float64(nil)
-				got, slope, bySpread, ok := law.value(c.n, s.rate(eta, c.phi))
+				got, slope, bySpread, ok := law.value(c.n, of.rate(eta).times(c.phi))
 				for k := range int(4*total + 100*c.phi) {
 					terms = append(terms, mass(float64(k))+noise(2*float64(k)/most-c.n))
 				}
@@ -140,11 +140,11 @@ func TestDispersedSum(t *testing.T) {
 					t.Errorf("%s %+v, noise %v: %v, count by count %v", kind, c, scale, got, want)
 				}
 				by := fd.Derivative(func(eta float64) float64 {
-					v, _, _, _ := law.value(c.n, s.rate(eta, c.phi))
+					v, _, _, _ := law.value(c.n, of.rate(eta).times(c.phi))
 					return v
 				}, eta, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 				also := fd.Derivative(func(log float64) float64 {
-					v, _, _, _ := law.value(c.n, s.rate(eta, math.Exp(log)))
+					v, _, _, _ := law.value(c.n, of.rate(eta).times(math.Exp(log)))
 					return v
 				}, math.Log(c.phi), &fd.Settings{Formula: fd.Central, Step: 1e-4})
 				within := 2e-3

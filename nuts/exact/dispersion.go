@@ -34,8 +34,7 @@ type dispersion struct {
 	byLog      float64 // slope in log φ
 }
 
-// newDispersion returns that of a release, nil of a response that is 0 or 1. Where sums of y are summed out, Σu² varies with
-// them, too, by 64n(ȳ − ½)²v̂.
+// newDispersion returns that of a release, nil of a response that is 0 or 1.
 func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
 	if of.most == 1 {
 		return nil
@@ -48,11 +47,21 @@ func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
 		z, variance = told.Z[last], told.Variance(last)
 	}
 	d := &dispersion{z: z, noise: math.Sqrt(variance), laplace: obs.Kind == release.Laplace}
+	d.guess(obs, of, n, summedOut)
+	if d.laplace = d.laplace && d.noise > 1e-6*d.tau; d.laplace {
+		d.noise /= math.Sqrt2
+	}
+	return d
+}
+
+// guess finds τ, c and P by what z tells of ȳ and of φ. Where sums of y are summed out, Σu² varies with them, too, by
+// 64n(ȳ − ½)²v̂.
+func (d *dispersion) guess(obs *model.Observation, of family, n float64, summedOut bool) {
 	at := obs.Shape.P
 	least := min(0.5, max(0.5*math.Sqrt(obs.Variance(at)), 1)/n)
 	y := max(least, min(1-least, 0.5*(1+obs.Z[at]/n)))
 	_, _, _, poisson := of.outset(y, 0)
-	excess := (0.25*(z/n-1) + y - y*y) / poisson // φ̂
+	excess := (0.25*(d.z/n-1) + y - y*y) / poisson // φ̂
 	most := max(1, excess)
 	own := 16 * most * most * poisson * poisson * (2 + 6*most/(of.most*y))
 	if summedOut {
@@ -70,10 +79,6 @@ func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
 	if told > 0 {
 		d.centre += told * math.Log(excess) / (prior + told)
 	}
-	if d.laplace = d.laplace && d.noise > 1e-6*d.tau; d.laplace {
-		d.noise /= math.Sqrt2
-	}
-	return d
 }
 
 // dim is the number of coordinates.

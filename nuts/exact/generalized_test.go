@@ -170,7 +170,7 @@ func BenchmarkGeneralized(b *testing.B) {
 						truth.Theta[1+j] = 3 * rng.NormFloat64() / math.Sqrt(float64(p))
 					}
 					site := &model.Site{Observation: observeRows(truth, s, n, modeltest.LaplaceScale(s, epsilon), of, release.Laplace, rng), Units: model.Identity(s.M())}
-					names := model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
+					names := model.Names(model.Layout{Shape: s, Covariates: true, Family: c.name, Latent: []bool{false}}.Drawn())
 					ess, worst, from := 0.0, 0.0, cputime.Used()
 					for b.Loop() {
 						d := must.Get(nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {

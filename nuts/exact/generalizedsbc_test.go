@@ -148,7 +148,11 @@ func TestGeneralizedSBC(t *testing.T) {
 func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, observe func(truth *model.Params, n int, rng *rand.Rand) *model.Observation, fitted family, latent bool, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
 	prior, of := linkPrior(s), testFamily{family: fitted}
-	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Counts: fitted.most > 1, Latent: []bool{latent}}.Drawn())
+	name := model.Binomial
+	if fitted.most > 1 {
+		name = model.Poisson
+	}
+	names = model.Names(model.Layout{Shape: s, Covariates: true, Family: name, Latent: []bool{latent}}.Drawn())
 	ranks = modeltest.Calibrate(t, chainOf(3), trials, false, func(trial int) (mcmc.Kernel[nuts.Info], []float64, *rand.Rand) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 17+100*seed))
 		truth := model.NewParams(s)

@@ -88,7 +88,7 @@ func (f *levelSums) write(dst []float64) (n int) {
 	if f.drawn {
 		n = f.params.WriteCovariates(dst)
 	}
-	n += f.excess.write(dst[n:])
+	n += f.dispersion.write(dst[n:])
 	return n + f.writeRows(dst[n:])
 }
 

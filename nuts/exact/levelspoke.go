@@ -51,15 +51,15 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *leve
 		s.gF = make([]float64, q)
 		of := familyOf(t.Family, c.Upper)
 		s.family = newIndex(of, c.N, q, levels)
-		s.excess = newDispersion(raw, of, false)
-		s.family.dispersion = s.excess
+		s.dispersion = newDispersion(raw, of, false)
+		s.family.dispersion = s.dispersion
 	}
 	return s
 }
 
 func (s *levelSpoke) dim() int {
 	if s.family != nil {
-		return s.end() + s.ofY() + s.excess.dim()
+		return s.end() + s.ofY() + s.dispersion.dim()
 	}
 	return s.end() + s.ofY()
 }

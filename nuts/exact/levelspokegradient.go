@@ -70,7 +70,7 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	}
 	if s.family != nil {
 		s.pullIndex()
-		s.excess.give(grad[s.levels+s.q:])
+		s.dispersion.give(grad[s.levels+s.q:])
 	} else {
 		s.pullLine()
 	}

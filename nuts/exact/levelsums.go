@@ -55,7 +55,7 @@ type levelSums struct {
 	law           *levelLaw
 	scales        *freeScales
 	family        *index      // nil of a normal response
-	excess        *dispersion // nil but of counts
+	dispersion    *dispersion // nil but of counts
 	params        *model.Params
 	drawn         bool // draws have the covariates' law
 	noise         *model.Noise
