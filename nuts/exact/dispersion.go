@@ -27,12 +27,16 @@ import (
 type dispersion struct {
 	z, noise, tau float64 // of Σu²: as released, the sd of the noise or the scale of Laplace's, τ
 	laplace       bool
+	kink          float64 // slopes round off Laplace's within it, see model.Noise; 0 where τ does
 	centre, root  float64 // c, √P
 
 	log, phi   float64 // at u
 	per, bySum float64 // S/n, and the slope in S, where value was last
 	byLog      float64 // slope in log φ
 }
+
+// kinkOfSquares is the width of the kink, over Laplace's b.
+const kinkOfSquares = 0.25
 
 // newDispersion returns that of a release, nil of a response that is 0 or 1.
 func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
@@ -50,6 +54,9 @@ func newDispersion(site *model.Site, of family, summedOut bool) *dispersion {
 	d.guess(obs, of, n, summedOut)
 	if d.laplace = d.laplace && d.noise > 1e-6*d.tau; d.laplace {
 		d.noise /= math.Sqrt2
+		if kink := kinkOfSquares * d.noise; d.tau < kink {
+			d.kink = kink
+		}
 	}
 	return d
 }
@@ -151,8 +158,8 @@ func (d *dispersion) give(grad []float64) {
 	}
 }
 
-// at returns the log density of z, and its derivative in S. Laplace's law of scale b and N(0, τ²) have together, with
-// a = τ/b and x = z − S,
+// at returns the log density of z, and its derivative in S, but for a kink. Laplace's law of scale b and N(0, τ²) have
+// together, with a = τ/b and x = z − S,
 //
 //	p(x) = (T(x) + T(−x))/4b,   T(x) = exp(½a² + x/b) erfc((a + x/τ)/√2),   d log p/dx = (T(x) − T(−x))/(T(x) + T(−x))/b.
 func (d *dispersion) at(sum float64) (logp, slope float64) {
@@ -164,7 +171,11 @@ func (d *dispersion) at(sum float64) (logp, slope float64) {
 	above, below := d.tail(x), d.tail(-x)
 	most := max(above, below)
 	up, down := math.Exp(above-most), math.Exp(below-most)
-	return most + math.Log(up+down), (down - up) / ((up + down) * d.noise)
+	logp = most + math.Log(up+down)
+	if d.kink > 0 {
+		return logp, x / (d.noise * math.Hypot(x, d.kink))
+	}
+	return logp, (down - up) / ((up + down) * d.noise)
 }
 
 // tail is log T(x), of which erfc is an asymptotic series where it would underflow.

@@ -92,6 +92,29 @@ func TestDispersionDensity(t *testing.T) {
 	}
 }
 
+// sharpen leaves slopes their kink, as differences have it.
+func (d *dispersion) sharpen() {
+	if d != nil {
+		d.kink = 0
+	}
+}
+
+// TestDispersionKink: where noise is wide slopes change sign over a quarter of its scale, with the density's own beyond.
+func TestDispersionKink(t *testing.T) {
+	d := dispersion{z: 3, noise: 2, tau: 0.01, laplace: true, kink: 2 * kinkOfSquares}
+	for _, off := range []float64{-40, -0.5, 0, 0.5, 40} {
+		logp, slope := d.at(d.z - off)
+		if want := off / math.Sqrt(off*off+0.25) / 2; !(math.Abs(slope-want) < 1e-12) {
+			t.Errorf("slope %v of %v, not %v", slope, off, want)
+		}
+		d.sharpen()
+		sharp, _ := d.at(d.z - off)
+		if d.kink = 2 * kinkOfSquares; sharp != logp {
+			t.Errorf("the density is %v, %v with slopes of its own", logp, sharp)
+		}
+	}
+}
+
 // TestCountsAreTold: the density of each kind of release has its noisy Σy² for counts, and none for what is 0 or 1.
 func TestCountsAreTold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

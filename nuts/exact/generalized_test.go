@@ -81,6 +81,7 @@ func checkGradient(t *testing.T, name string, f *generalized, scale float64, rng
 			t.Fatalf("%s: no start", name)
 		}
 	}
+	f.linked.dispersion.sharpen()
 	grad := make([]float64, len(x))
 	for range 2 {
 		f.Reach(x)

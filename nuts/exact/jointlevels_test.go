@@ -104,6 +104,9 @@ func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, 
 			s.levelSums.noise = flatNoise(s.Observation)
 		}
 	}
+	for _, s := range f.spokes {
+		sumsOf(s).dispersion.sharpen()
+	}
 	first := sumsOf(f.spokes[0])
 	first.counts[0] += first.counts[1]
 	first.counts[1] = 0
