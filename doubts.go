@@ -301,23 +301,23 @@ func (f *Fit) doubt() {
 		}
 	})
 	slices.Sort(sds)
-	if posterior.Quantile(sds, 0.1) > f.Family.Unit() { // else the prior may have made it so
+	if f.Family.Doubt(posterior.Quantile(sds, 0.1)) > 0.1 { // else the prior may have made it so
 		f.draws.Warnings = append(f.draws.Warnings, fmt.Sprintf("the linear predictor has an sd of about %.1f: how strong such slopes are hangs on the law of x, of which sums tell mean and covariance alone, and intervals are wider for it", posterior.Quantile(sds, 0.5)))
 	}
 }
 
-// releasedScatter writes the covariates' covariance within custodians as their releases have it, with noise,
-// in common units, and the mean of dummies.
+// releasedScatter writes the covariates' covariance within custodians and their mean over all as releases have them, with
+// noise, in common units.
 func (f *Fit) releasedScatter(dst *model.Params) {
 	p, m := f.shape().P, f.shape().M()
 	scatter := make([]float64, m*m)
 	for _, c := range f.Custodians {
-		own, z := c.Release.Schema.Frame().Half, c.Release.Scaled()
+		own, z := c.Release.Schema.Frame(), c.Release.Scaled()
 		model.Scatter(scatter, z, m, float64(c.Release.N))
 		for j := range p {
-			dst.MuX[j] += z[j] / float64(f.N)
+			dst.MuX[j] += (z[j]*own.Half[j] + float64(c.Release.N)*(own.Centre[j]-f.frame.Centre[j])) / (f.frame.Half[j] * float64(f.N))
 			for k := range p {
-				dst.Tau[j*p+k] += scatter[j*m+k] * own[j] * own[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
+				dst.Tau[j*p+k] += scatter[j*m+k] * own.Half[j] * own.Half[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
 			}
 		}
 	}

@@ -12,10 +12,12 @@ import "math"
 // spreads so far that g is flat, Cov(x, y) hardly tells slopes from twice as strong ones: x that are normal at each y have
 // β = b/2 at an sd of η of 4. Mean and covariance of x tell neither γ nor κ, and no number of rows makes up for it. Hence
 //
-//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w = s²/(8 + 1.5s²),
+//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w = s²/(8 + 1.5s²),   of counts s/(2 + s),
 //
-// with b the slopes that a posterior by the law of normal x has, and s the sd of η at them, in logit's units: β has the mean of
-// b, and is b where slopes are weak. The two numbers are from x of many laws (doubt_test.go). η stays at the mean of x.
+// with b the slopes that a posterior by the law of normal x has, and s the sd of η at them, in logit's units (of probit 0.6), of
+// counts in the log's: β has the mean of b, and is b where slopes are weak. Near ȳ of a half logit's g″ is small, and its error of the
+// second order; g″ of a rate is g′, so that w is s/2 times γ's sd of 1. The numbers are from x of many laws (doubt_test.go). η
+// stays at the mean of x.
 type Doubt struct {
 	family Family
 	law    *LevelLaw
@@ -30,7 +32,12 @@ func NewDoubt(f Family, s Shape, dummies int) *Doubt {
 
 // Doubt is w at an sd of η.
 func (f Family) Doubt(s float64) float64 {
-	s /= f.Unit()
+	switch f {
+	case Poisson:
+		return s / (2 + s)
+	case Probit:
+		s /= 0.6
+	}
 	return s * s / (8 + 1.5*s*s)
 }
 

@@ -42,12 +42,11 @@ func families() string {
 // words are what the methods of their names return.
 var words = map[Family]struct {
 	link, ratio, expected string
-	unit                  float64
 }{
-	Normal:   {"identity", "", "mean", 0.6},
-	Binomial: {"logit", "Odds", "probability", 1},
-	Probit:   {"probit", "", "probability", 0.6},
-	Poisson:  {"log", "Rate", "rate", 0.6},
+	Normal:   {"identity", "", "mean"},
+	Binomial: {"logit", "Odds", "probability"},
+	Probit:   {"probit", "", "probability"},
+	Poisson:  {"log", "Rate", "rate"},
 }
 
 // LogDispersion and its SD are of the normal prior of log φ, the dispersion of counts: the variance of y given η is φ times that
@@ -56,9 +55,6 @@ const LogDispersion, LogDispersionSD = 0.5, 1.0
 
 // Link names the scale of η.
 func (f Family) Link() string { return words[f].link }
-
-// Unit is about one of logit's scale.
-func (f Family) Unit() float64 { return words[f].unit }
 
 // Ratio says what exp(θ_j) is a ratio of; empty where of nothing.
 func (f Family) Ratio() string { return words[f].ratio }
