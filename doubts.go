@@ -18,15 +18,12 @@ import (
 
 // The draws that contradictions are found by, and their stream of random numbers, which no
 // chain has.
-const (
-	contradictionDraws  = 1000
-	contradictionStream = math.MaxInt32
-)
+const contradictionDraws, contradictionStream = 1000, math.MaxInt32
 
-// contradictions names the custodians whose releases complete pooling does not fit; none of a family,
-// of which package agree has no law.
+// contradictions names the custodians whose releases complete pooling does not fit; none of a family by several factors, of
+// which package agree has no line.
 func (f *Fit) contradictions() (names []string) {
-	if f.Family != model.Normal || f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
+	if f.Family != model.Normal && f.shape().Coding != nil || f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
 		return nil
 	}
 	var releases []*model.Observation
@@ -36,22 +33,26 @@ func (f *Fit) contradictions() (names []string) {
 		if err != nil {
 			return nil // the method has refused it
 		}
-		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.draws, model.ShapeOf(c.Release), f.frame, c.Release.Schema.Frame(), j))
+		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.apparent, model.ShapeOf(c.Release), f.frame, f.Family.Design(&c.Release.Schema).Frame(), j))
 	}
+	of := agree.Response{Family: f.Family, Most: f.Design.Response.Upper, Dummies: len(f.Design.Covariates) - len(f.takenForNormal())}
 	rng := mcmc.Stream(f.Plan.Seed, contradictionStream)
-	for _, j := range agree.Contradicting(releases, sites, f.draws.Thin(contradictionDraws), rng) {
+	for _, j := range agree.Contradicting(of, releases, sites, f.apparent.Thin(contradictionDraws), rng) {
 		names = append(names, f.Custodians[j].Name)
 	}
 	return names
 }
 
 // contradictionWarning says what these contradict, and the way out.
-func contradictionWarning(names []string, all int) string {
-	who := "the releases " + strings.Join(names, ", ") + " contradict"
+func contradictionWarning(of model.Family, names []string, all int) string {
+	what, who := "its coefficients or its sigma", "the releases "+strings.Join(names, ", ")+" contradict"
+	if of != model.Normal {
+		what = "its coefficients or the normal law of x"
+	}
 	if len(names) == 1 {
 		who = "the release " + names[0] + " contradicts"
 	}
-	return fmt.Sprintf("complete pooling does not hold: %s the regression of all %d, its coefficients or its sigma, by more than noise and chance explain (p at most %g): --pooling partial gives each a regression of its own, or infer each by itself", who, all, agree.Level)
+	return fmt.Sprintf("complete pooling does not hold: %s the regression of all %d, %s, by more than noise and chance explain (p at most %g): --pooling partial gives each a regression of its own, or infer each by itself", who, all, what, agree.Level)
 }
 
 // sameRowsWarnings names pairs of releases that look like two of the same rows, of which the

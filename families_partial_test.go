@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
@@ -176,6 +177,51 @@ func TestFamilySameRows(t *testing.T) {
 		for k, p := range infer(noisy(kind, scale, first...), noisy(kind, scale, second...)) {
 			if !(math.Abs(p.Mean-want[k].Mean) < close*want[k].SD && math.Abs(p.SD/want[k].SD-1) < close) {
 				t.Errorf("%s: %s is %.3f ± %.3f, of one %.3f ± %.3f", kind, p.Label, p.Mean, p.SD, want[k].Mean, want[k].SD)
+			}
+		}
+	}
+}
+
+// TestFamilyContradictions: of three custodians whose covariate lies elsewhere, one whose slope is another's opposite is
+// named, and none where all have the same; by one look, by the levels of a factor and by those of the response.
+func TestFamilyContradictions(t *testing.T) {
+	testsize.Full(t, "TestLine of package agree has the law")
+	for name, c := range map[string]struct {
+		of model.Family
+		by string
+	}{"binomial": {model.Binomial, ""}, "binomial by y": {model.Binomial, "y"}, "binomial by f": {model.Binomial, "f"}, "poisson": {model.Poisson, ""}, "poisson by f": {model.Poisson, "f"}} {
+		for _, last := range []float64{0.5, -0.5} {
+			rng := rand.New(rand.NewPCG(2, 9))
+			var custodians []dpreg.Custodian
+			for j, slope := range []float64{0.5, 0.5, last} {
+				d := design01(schema.Column{Name: "u", Lower: -5, Upper: 5})
+				d.Response.Type = "boolean"
+				if c.of == model.Poisson {
+					d.Response = schema.Column{Name: "y", Upper: 12}
+				}
+				used := &d
+				if c.by == "f" {
+					d.Factors = []schema.Factor{{Name: "f", Levels: []string{"a", "b"}}}
+					d.Covariates = append(d.Covariates, schema.Column{Name: "fb", Upper: 1, Factor: "f", Level: "b"})
+					leveled, _, err := release.LevelsFirst(&d, "f")
+					must.Do(t, err)
+					used = leveled
+				}
+				var flat []float64
+				for i := range 3000 {
+					level, x := 2*float64(i%3/2)-1, rng.NormFloat64()+0.5*float64(j)
+					eta := slope*x - 0.4
+					if c.by == "f" {
+						eta += 0.3 * level
+						flat = append(flat, level)
+					}
+					flat = append(flat, max(-1, min(1, x/5)), 2*c.of.Draw(eta, d.Response.Upper, rng)/d.Response.Upper-1)
+				}
+				custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprint(j), Release: publishGrouped(t, used, flat, c.by, 1, replaced(3), rng)})
+			}
+			fit := must.Get(dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: c.of, Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 200}}))(t)
+			if s := fit.Summary(dpreg.Original, 0.9); s.Releases[2].Contradicts != (last < 0) || strings.Contains(strings.Join(s.Warnings, " "), "complete pooling does not hold") != (last < 0) {
+				t.Errorf("%s, last slope %g: warnings %q", name, last, s.Warnings)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error)
 	}
 	f.doubt()
 	if f.contradicting = f.contradictions(); f.contradicting != nil {
-		f.draws.Warnings = append(f.draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+		f.draws.Warnings = append(f.draws.Warnings, contradictionWarning(f.Family, f.contradicting, len(custodians)))
 	}
 	return f, nil
 }

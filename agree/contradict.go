@@ -32,10 +32,16 @@ import (
 // at once, which under the model is at most α with probability 2α at most (Meng 1994,
 // Annals of Statistics 22): one fit of a hundred, however many releases it has, names any;
 // fewer, for rows that are normal.
-func Contradicting(releases []*model.Observation, sites []Site, draws [][]float64, rng *rand.Rand) (those []int) {
+//
+// Of a response of a family residuals are those of its line, XX and XY alone are asked, and V_j has what slopes may be off by
+// where x is not normal, model.Doubt. A release whose noise hides the covariates contradicts nothing.
+func Contradicting(of Response, releases []*model.Observation, sites []Site, draws [][]float64, rng *rand.Rand) (those []int) {
 	var all []*residualSite
+	var at []int
 	for j, obs := range releases {
-		all = append(all, newResidualSite(obs, sites[j]))
+		if s := newResidualSite(of, obs, sites[j]); s != nil {
+			all, at = append(all, s), append(at, j)
+		}
 	}
 	reached, count := make([]float64, len(all)), 0.0
 	for _, row := range draws {
@@ -57,10 +63,17 @@ func Contradicting(releases []*model.Observation, sites []Site, draws [][]float6
 	}
 	for j := range all {
 		if reached[j] <= Level*count && count > 0 {
-			those = append(those, j)
+			those = append(those, at[j])
 		}
 	}
 	return those
+}
+
+// Response is the law of the response of all: of a family with its bound, behind so many dummies of a factor.
+type Response struct {
+	Family  model.Family
+	Most    float64
+	Dummies int
 }
 
 // Level is that of p_j.
@@ -79,6 +92,8 @@ const (
 //	v_j = (XBρ, ρᵀBρ − nσ²).
 type residualSite struct {
 	Site
+	line     *line     // nil of a normal response, which has the last of v alone
+	turned   []float64 // what slopes may be off by, of line, in v
 	obs      *model.Observation
 	k        []float64 // K
 	x        []float64 // X
@@ -94,13 +109,19 @@ type residualSite struct {
 	distance float64 // T_j of z
 }
 
-func newResidualSite(obs *model.Observation, at Site) *residualSite {
+func newResidualSite(of Response, obs *model.Observation, at Site) *residualSite {
 	q, m := obs.Shape.Q(), obs.Shape.M()
 	s := &residualSite{Site: at, obs: obs, k: lift(obs.Frame, m), rho: make([]float64, m+1), times: make([]float64, m+1),
 		v: make([]float64, q+1), chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z)), xx: make([]float64, q*q)}
 	s.x = s.k[(m-q)*(m+1) : m*(m+1)]
 	z := append([]float64(nil), obs.Z...)
 	model.NewProjection(m).Apply(z, s.rows())
+	if of.Family != model.Normal {
+		if s.line, s.v = newLine(of, obs, z, s.rows()), s.v[:q]; s.line == nil {
+			return nil
+		}
+		s.turned = make([]float64, q)
+	}
 	for k := range q {
 		s.multiply(s.x[k*(m+1):(k+1)*(m+1)], z, s.rows())
 		for l := range q {
@@ -169,15 +190,27 @@ func (s *residualSite) squaresVariance() float64 {
 func (s *residualSite) at(row []float64) bool {
 	q := s.obs.Shape.Q()
 	own := s.Regression(row)
-	s.set(own[:q], own[q])
-	k := q + 1
+	theta, sigma2 := own[:q], own[q]
+	if s.line != nil {
+		var ok bool
+		if theta, sigma2, ok = s.line.at(theta, sigma2); !ok {
+			return false
+		}
+	}
+	s.set(theta, sigma2)
+	k := len(s.v)
 	clear(s.chol)
 	for i := range q {
 		for l := range i + 1 {
 			s.chol[i*k+l] = rowsVariance * s.sigma2 * s.xx[i*q+l]
 		}
 	}
-	s.chol[k*k-1] = s.squaresVariance()
+	if k > q {
+		s.chol[k*k-1] = s.squaresVariance()
+	} else {
+		dense.SymMulVec(s.turned, s.xx, q, s.line.turn)
+		s.add(s.turned)
+	}
 	clear(s.noise)
 	for e := range s.noise {
 		s.noise[e] = math.Sqrt(s.obs.Variance(e))
@@ -210,9 +243,14 @@ func (s *residualSite) set(theta []float64, sigma2 float64) {
 // addNoise adds to V the variance of one noise.
 func (s *residualSite) addNoise(e []float64, n float64) {
 	s.residual(e, n)
-	for i, a := range s.v {
-		for l, b := range s.v[:i+1] {
-			s.chol[i*len(s.v)+l] += a * b
+	s.add(s.v)
+}
+
+// add adds to V what moves v so by an sd.
+func (s *residualSite) add(v []float64) {
+	for i, a := range v {
+		for l, b := range v[:i+1] {
+			s.chol[i*len(v)+l] += a * b
 		}
 	}
 }
@@ -224,7 +262,9 @@ func (s *residualSite) residual(z []float64, n float64) {
 	for k := range s.theta {
 		s.v[k] = floats.Dot(s.x[k*w:(k+1)*w], s.times)
 	}
-	s.v[len(s.theta)] = floats.Dot(s.rho, s.times) - n*s.sigma2
+	if s.line == nil {
+		s.v[len(s.theta)] = floats.Dot(s.rho, s.times) - n*s.sigma2
+	}
 }
 
 // length returns vᵀV⁻¹v.
@@ -249,6 +289,10 @@ func (s *residualSite) replicate(rng *rand.Rand) float64 {
 			s.v[k] += s.root[k*q+l] * e
 		}
 	}
-	s.v[q] += math.Sqrt(s.squaresVariance()) * rng.NormFloat64()
+	if s.line == nil {
+		s.v[q] += math.Sqrt(s.squaresVariance()) * rng.NormFloat64()
+	} else {
+		floats.AddScaled(s.v, rng.NormFloat64(), s.turned)
+	}
 	return s.length()
 }

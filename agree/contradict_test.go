@@ -25,8 +25,8 @@ func TestResidualInFrame(t *testing.T) {
 		}
 		r := &release.Release{N: n, Frame: f, Statistics: release.StatisticsFromVector(m, z)}
 		r.Schema.Covariates = make([]schema.Column, m-1)
-		own := newResidualSite(&model.Observation{Shape: shape, N: n, Z: z, Frame: f}, Site{})
-		box := newResidualSite(&model.Observation{Shape: shape, N: n, Z: r.Scaled()}, Site{})
+		own := newResidualSite(Response{}, &model.Observation{Shape: shape, N: n, Z: z, Frame: f}, Site{})
+		box := newResidualSite(Response{}, &model.Observation{Shape: shape, N: n, Z: r.Scaled()}, Site{})
 		own.set(theta, 0.5)
 		box.set(theta, 0.5)
 		own.residual(z, n)
@@ -64,7 +64,7 @@ func TestProjectedInFrame(t *testing.T) {
 	r := &release.Release{N: 100, Frame: f, Statistics: release.StatisticsFromVector(2, z)}
 	r.Schema.Covariates = make([]schema.Column, 1)
 	shape := model.Shape{P: 1, Intercept: true}
-	own, box := newResidualSite(&model.Observation{Shape: shape, N: 100, Z: z, Frame: f}, Site{}), newResidualSite(&model.Observation{Shape: shape, N: 100, Z: r.Scaled()}, Site{})
+	own, box := newResidualSite(Response{}, &model.Observation{Shape: shape, N: 100, Z: z, Frame: f}, Site{}), newResidualSite(Response{}, &model.Observation{Shape: shape, N: 100, Z: r.Scaled()}, Site{})
 	for i, x := range own.xx {
 		if math.Abs(x-box.xx[i]) > 1e-10 {
 			t.Errorf("XX %v in the frame, %v in the box", own.xx, box.xx)
