@@ -179,6 +179,9 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 	if err != nil {
 		return err
 	}
+	if f.format == "csv" || slices.Contains(report.TableFormats, f.format) { // which have numbers alone
+		f.noteWarnings(fit)
+	}
 	if f.save != "" {
 		draws := fit.StanDraws(dpreg.Units(f.units))
 		if f.heads == "labels" {

@@ -59,6 +59,9 @@ func TestInferSeveral(t *testing.T) {
 		t.Errorf("the picture of the custodians is %.200s", svg)
 	}
 	must.Say(t, must.Folded(out), "spread(educ)", "educ @ south.json", "Shrinkage", "fewer than")
+	for _, format := range []string{"csv", "latex"} { // have numbers alone
+		must.Say(t, run("north.json", "south.json", "--pooling", "partial", "--format", format).stderr, "warning: ", "fewer than")
+	}
 }
 
 // TestInferSameRows: two releases of the same rows are warned about, and taken for such by

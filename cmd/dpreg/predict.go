@@ -117,14 +117,19 @@ func (f *flags) drawn(run *saved.Run) (o predict.Options, unsettled, err error) 
 
 // doubted notes the warnings of a fit, and is an error where its chains did not converge.
 func (f *flags) doubted(fit *dpreg.Fit) error {
-	warnings, unsettled := fit.Summary(dpreg.Original, f.level).Warnings, converged(fit)
-	if unsettled != nil {
-		warnings = warnings[:len(warnings)-1] // which says it, too
+	f.noteWarnings(fit)
+	return converged(fit)
+}
+
+// noteWarnings notes the warnings of a fit but that its chains did not converge, which is an error.
+func (f *flags) noteWarnings(fit *dpreg.Fit) {
+	warnings := fit.Summary(dpreg.Original, f.level).Warnings
+	if converged(fit) != nil {
+		warnings = warnings[:len(warnings)-1]
 	}
 	for _, w := range warnings {
 		f.note("warning: %s", w)
 	}
-	return unsettled
 }
 
 // newRows are the rows to predict, of which the header is read.
