@@ -98,6 +98,7 @@ func (l *linked) begin(t toldSums) {
 	}
 	values, vectors := make([]float64, p), make([]float64, p*p)
 	dense.SymEigen(values, vectors, a, p, make([]float64, p*p))
+	dense.Transpose(vectors, p)
 	told := 0.0 // |h|²
 	for k := range values {
 		values[k] = max(values[k], 2*r) // not below what noise can hide
