@@ -13,17 +13,14 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 )
 
-// The draws that contradictions are found by, and their stream of random numbers, which no
-// chain has.
+// The draws that contradictions are found by, and their stream of random numbers, which no chain has.
 const contradictionDraws, contradictionStream = 1000, math.MaxInt32
 
-// contradictions names the custodians whose releases complete pooling does not fit; none of a family by several factors, of
-// which package agree has no line.
+// contradictions names the custodians whose releases complete pooling does not fit.
 func (f *Fit) contradictions() (names []string) {
-	if f.Family != model.Normal && f.shape().Coding != nil || f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
+	if f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
 		return nil
 	}
 	var releases []*model.Observation
@@ -35,7 +32,8 @@ func (f *Fit) contradictions() (names []string) {
 		}
 		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.apparent, model.ShapeOf(c.Release), f.frame, f.Family.Design(&c.Release.Schema).Frame(), j))
 	}
-	of := agree.Response{Family: f.Family, Most: f.Design.Response.Upper, Dummies: len(f.Design.Covariates) - len(f.takenForNormal())}
+	of := agree.Response{Family: f.Family, Most: f.Design.Response.Upper}
+	_, of.Apart = model.Apart(f.Custodians[0].Release)
 	rng := mcmc.Stream(f.Plan.Seed, contradictionStream)
 	for _, j := range agree.Contradicting(of, releases, sites, f.apparent.Thin(contradictionDraws), rng) {
 		names = append(names, f.Custodians[j].Name)
@@ -135,8 +133,7 @@ func (f *Fit) conflictWarnings() (warnings []string) {
 		if off < farFromPrior*slices.Min(sds) {
 			continue // and of the mean of all the more
 		}
-		sd := 2 * reference.Quantile(0.75, sds) / posterior.NormalIQR
-		distance := off / sd
+		distance := off * posterior.NormalIQR / (2 * reference.Quantile(0.75, sds))
 		if !(distance > farFromPrior) {
 			continue
 		}
@@ -255,7 +252,7 @@ func (f *Fit) normalityWarnings() []string {
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
 	}
-	if names := model.Dummies(f.Custodians[0].Release, len(f.Design.Covariates)-len(f.takenForNormal())); names != nil {
+	if names := f.dummiesTakenForNormal(); names != nil {
 		are := "are dummies"
 		if len(names) == 1 {
 			are = "is a dummy"
@@ -266,60 +263,63 @@ func (f *Fit) normalityWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", strings.Join(names, ", "), are))
 	}
 	d := f.Design.Uncrossed(f.Custodians[0].Release.Levels.Crossed())
-	d.Covariates = d.Covariates[len(f.Design.Covariates)-len(f.takenForNormal()):]
+	d.Covariates = d.Covariates[f.Custodians[0].Release.OwnLaw():]
 	if names := d.Related(); names != nil {
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s is made of what other covariates are: see dpreg help formulas", names[0]))
 	}
 	return warnings
 }
 
-// takenForNormal are the covariates that have no law of their own.
-func (f *Fit) takenForNormal() []schema.Column {
-	if f.FromRows() || f.Custodians[0].Release.LevelsAreOfResponse() {
-		return f.Design.Covariates
+// dummiesTakenForNormal quotes the columns that are 0 or 1, and have no law of their own.
+func (f *Fit) dummiesTakenForNormal() (names []string) {
+	var apart []int
+	if f.Family != model.Normal {
+		_, rows := model.Apart(f.Custodians[0].Release)
+		apart = slices.Concat(rows...)
 	}
-	return f.Design.Covariates[f.Custodians[0].Release.Levels.Dummies():]
+	for _, j := range model.Dummies(f.Custodians[0].Release) {
+		if j >= f.Custodians[0].Release.OwnLaw() && !slices.Contains(apart, j) {
+			names = append(names, strconv.Quote(f.Design.Covariates[j].Name))
+		}
+	}
+	return names
 }
 
-// doubt takes draws of slopes on a link's scale, by the law of normal x, to those that x of any law may have, of all
-// custodians by one factor, see model.Doubt, and says so where they are strong. The spread between custodians stays.
+// doubt takes draws of slopes on a link's scale, by the law of normal x, to those that rows may have, of all custodians by
+// one factor, see model.Doubt, and says so where they are strong. The spread between custodians stays.
 func (f *Fit) doubt() {
 	if f.Family == model.Normal {
 		return
 	}
-	shape, x, sds := f.shape(), model.NewParams(f.shape()), []float64(nil)
-	q, dummies, first := shape.Q(), shape.P-len(f.takenForNormal()), f.at(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: shape.First()})
-	d := model.NewDoubt(f.Family, shape, dummies)
-	f.releasedScatter(x) // where draws leave T out
+	told := model.Releases(f.problem.Releases, &f.frame)
+	x, mean, variance := told.Law, model.NewParams(f.shape()), model.NewParams(f.shape())
+	mean.Copy(x) // where draws leave it out
+	means, variances := f.apparent.Moments()
+	f.read(mean, means)
+	f.read(variance, variances)
+	var prior, sds, doubts []float64
+	given, q := f.coefficientSDs(Scaled), len(x.Theta)
+	for k := range q {
+		prior = append(prior, 2*reference.Quantile(0.75, reference.Column(given, k))/posterior.NormalIQR)
+	}
+	f.doubts = model.NewDoubt(f.Family, f.Custodians[0].Release)
+	f.doubts.Anchor(mean, variance, f.apparent.Covariance(q), f.Prior.Theta.Mean, prior, told, float64(f.N), f.problem.PartialPooling)
+	theta := f.at(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: f.shape().First()})
 	f.draws = f.apparent.Map(f.apparent.Names, func(dst, src []float64) {
 		copy(dst, src)
 		f.read(x, src)
-		factor, s := d.Next(x)
-		sds = append(sds, s)
-		model.Turn(dst[:q], x.MuX, dummies, factor)
-		for at := first; at >= 0 && at < first+q*len(f.Custodians); at += q {
-			model.Turn(dst[at:at+q], x.MuX, dummies, factor)
+		s, w := f.doubts.Next(dst[:q], x)
+		sds, doubts = append(sds, s), append(doubts, w)
+		for at := theta; at >= 0 && at < theta+q*len(f.Custodians); at += q {
+			f.doubts.Again(dst[at:at+q], x)
 		}
 	})
 	slices.Sort(sds)
-	if f.Family.Doubt(posterior.Quantile(sds, 0.1)) > 0.1 { // else the prior may have made it so
-		f.draws.Warnings = append(f.draws.Warnings, fmt.Sprintf("the linear predictor has an sd of about %.1f: how strong such slopes are hangs on the law of x, of which sums tell mean and covariance alone, and intervals are wider for it", posterior.Quantile(sds, 0.5)))
+	slices.Sort(doubts)
+	if f.doubts.Strained() {
+		f.draws.Warnings = append(f.draws.Warnings, "effects of columns that are 0 or 1 are so strong that normal x cannot have them, and intervals may be too narrow: a release --by-level of one of them has its law")
 	}
-}
-
-// releasedScatter writes the covariates' covariance within custodians and their mean over all as releases have them, with
-// noise, in common units.
-func (f *Fit) releasedScatter(dst *model.Params) {
-	p, m := f.shape().P, f.shape().M()
-	scatter := make([]float64, m*m)
-	for _, c := range f.Custodians {
-		own, z := c.Release.Schema.Frame(), c.Release.Scaled()
-		model.Scatter(scatter, z, m, float64(c.Release.N))
-		for j := range p {
-			dst.MuX[j] += (z[j]*own.Half[j] + float64(c.Release.N)*(own.Centre[j]-f.frame.Centre[j])) / (f.frame.Half[j] * float64(f.N))
-			for k := range p {
-				dst.Tau[j*p+k] += scatter[j*m+k] * own.Half[j] * own.Half[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
-			}
-		}
+	if posterior.Quantile(doubts, 0.1) > 0.1 { // else the prior may have made it so
+		f.draws.Warnings = append(f.draws.Warnings, fmt.Sprintf("the linear predictor has an sd of about %.1f: how strong such slopes are hangs on the law of x, of which sums tell mean and covariance alone, and intervals are wider for it", posterior.Quantile(sds, 0.5)))
 	}
 }

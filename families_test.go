@@ -117,6 +117,31 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 	}
 }
 
+// TestFamilyOfRareIsGLMWithoutNoise has a rare y, 8 % of adult.csv, and a covariate that is 1 of 24 %, which normal x would have a
+// slope of 2.5 of: by R 4.2.2 glm(gain > 0 ~ age + above50k, binomial(link), read.csv("testdata/adult.csv")). Estimates are
+// within half a standard error, and sds of the slope within a tenth; that of age is in doubt by the law of age.
+func TestFamilyOfRareIsGLMWithoutNoise(t *testing.T) {
+	for of, want := range map[model.Family][2]float64{model.Binomial: {1.7066509262435, 0.0428851775406}, model.Probit: {0.87680102468780, 0.021867098564150}} {
+		if testing.Short() && of != model.Binomial {
+			continue
+		}
+		rows := read01(t, "testdata/adult.csv", "age", "above50k", "gain")
+		d, at := design01(schema.Column{Name: "age", Upper: 100}, schema.Column{Name: "above50k", Upper: 1}), 0
+		r := sumsOf01(d, len(rows), func(row []float64) {
+			copy(row, rows[at])
+			row[2] = min(1, rows[at][2])
+			at++
+		})
+		p := inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95).Parameters[2]
+		if !(math.Abs(p.Mean-want[0]) < 0.5*want[1] && math.Abs(p.SD/want[1]-1) < 0.1) {
+			t.Errorf("%s: %s is %v ± %v, by glm %v ± %v", of, p.Label, p.Mean, p.SD, want[0], want[1])
+		}
+		if p.Price == nil || math.Abs(*p.Price-1) > 0.06 {
+			t.Errorf("%s: the price of no noise is %v", of, p.Price)
+		}
+	}
+}
+
 // TestFamilyByResponseIsGLMWithoutNoise is that of two custodians' releases by the levels of the response, in unlike boxes, and
 // of one beside one of one look at all columns, at an ε so large that there is no noise to speak of. The second looks three times,
 // which clips rows.

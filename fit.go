@@ -42,7 +42,8 @@ type Fit struct {
 	frame    schema.Frame
 	original *model.Prior
 	apparent *posterior.Draws // scaled units, as the method gave them
-	draws    *posterior.Draws // and with the doubt of a family's slopes, see doubt
+	draws    *posterior.Draws // and with the doubts of a family's slopes, see doubt
+	doubts   *model.Doubt     // these; nil of the normal family
 
 	failure func() string                // see Converged; found once, like the next two
 	checked func() []posterior.Parameter // that Converged looks at

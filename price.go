@@ -79,7 +79,7 @@ func (f *Fit) givenSums() func(dst []float64, x *model.Params, n float64) bool {
 		if !f.hasCovariates() {
 			return nil
 		}
-		return reference.NewFamilyWithoutNoise(f.Family, f.Design.Response.Upper, shape, shape.P-len(f.takenForNormal()), f.Prior, f.frame).Variance
+		return reference.NewFamilyWithoutNoise(f.Family, f.Design.Response.Upper, shape, f.Custodians[0].Release.OwnLaw(), f.doubts, f.Prior, f.frame).Variance
 	}
 	law, err := f.Law()
 	if law == nil || err != nil {

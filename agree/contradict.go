@@ -43,6 +43,9 @@ func Contradicting(of Response, releases []*model.Observation, sites []Site, dra
 			all, at = append(all, s), append(at, j)
 		}
 	}
+	if of.Family != model.Normal {
+		pivot(all)
+	}
 	reached, count := make([]float64, len(all)), 0.0
 	for _, row := range draws {
 		largest, ok := 0.0, true
@@ -69,11 +72,11 @@ func Contradicting(of Response, releases []*model.Observation, sites []Site, dra
 	return those
 }
 
-// Response is the law of the response of all: of a family with its bound, behind so many dummies of a factor.
+// Response is the law of the response of all: of a family with its bound, and the groups of covariates that are 0 or 1.
 type Response struct {
-	Family  model.Family
-	Most    float64
-	Dummies int
+	Family model.Family
+	Most   float64
+	Apart  [][]int
 }
 
 // Level is that of p_j.
@@ -93,7 +96,8 @@ const (
 type residualSite struct {
 	Site
 	line     *line     // nil of a normal response, which has the last of v alone
-	turned   []float64 // what slopes may be off by, of line, in v
+	turned   []float64 // what slopes within the release may be off by, of line, in v
+	shifted  []float64 // and slopes between releases
 	obs      *model.Observation
 	k        []float64 // K
 	x        []float64 // X
@@ -116,17 +120,17 @@ func newResidualSite(of Response, obs *model.Observation, at Site) *residualSite
 	s.x = s.k[(m-q)*(m+1) : m*(m+1)]
 	z := append([]float64(nil), obs.Z...)
 	model.NewProjection(m).Apply(z, s.rows())
-	if of.Family != model.Normal {
-		if s.line, s.v = newLine(of, obs, z, s.rows()), s.v[:q]; s.line == nil {
-			return nil
-		}
-		s.turned = make([]float64, q)
-	}
 	for k := range q {
 		s.multiply(s.x[k*(m+1):(k+1)*(m+1)], z, s.rows())
 		for l := range q {
 			s.xx[k*q+l] = floats.Dot(s.x[l*(m+1):(l+1)*(m+1)], s.times)
 		}
+	}
+	if of.Family != model.Normal {
+		if s.line, s.v = newLine(of, obs, z, s.xx, s.rows()), s.v[:q]; s.line == nil {
+			return nil
+		}
+		s.turned, s.shifted = make([]float64, q), make([]float64, q)
 	}
 	values, vectors, work := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
 	dense.SymEigen(values, vectors, append([]float64(nil), s.xx...), q, work)
@@ -209,7 +213,11 @@ func (s *residualSite) at(row []float64) bool {
 		s.chol[k*k-1] = s.squaresVariance()
 	} else {
 		dense.SymMulVec(s.turned, s.xx, q, s.line.turn)
+		for k := range s.shifted {
+			s.shifted[k] = s.line.shift * s.xx[k*q]
+		}
 		s.add(s.turned)
+		s.add(s.shifted)
 	}
 	clear(s.noise)
 	for e := range s.noise {
@@ -293,6 +301,7 @@ func (s *residualSite) replicate(rng *rand.Rand) float64 {
 		s.v[q] += math.Sqrt(s.squaresVariance()) * rng.NormFloat64()
 	} else {
 		floats.AddScaled(s.v, rng.NormFloat64(), s.turned)
+		floats.AddScaled(s.v, rng.NormFloat64(), s.shifted)
 	}
 	return s.length()
 }

@@ -35,7 +35,7 @@ func TestLine(t *testing.T) {
 			}
 		}
 		obs := &model.Observation{Shape: shape, N: n, Z: z, Kind: release.Gaussian, Scale: make([]float64, len(z))}
-		s := newResidualSite(Response{of, most, 1}, obs, Site{})
+		s := newResidualSite(Response{of, most, [][]int{{0}}}, obs, Site{})
 		line, variance, ok := s.line.at(theta, 1)
 		if !ok {
 			t.Fatal("no line")

@@ -1,6 +1,16 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
 
 // Doubt is what sums leave open of the slopes of a Family. Let b be those that explain them by the law of normal x, and β
 // those of the rows. By g(η) = g(η̄) + g′(η − η̄) + ½g″(η − η̄)² + …, of independent columns x_j of variance 1, skewness γ_j
@@ -8,59 +18,181 @@ import "math"
 //
 //	Cov(x_j, y) = β_j E g′ + ½ β_j² γ_j E g″ + ⅙ β_j³ κ_j E g‴ + …,
 //
-// of which a line through normal x has the first term alone. So b/β − 1 is of the size of γ_jβ_j and κ_jβ_j², and where η
+// of which a line through normal x has the first term alone. So b/β − 1 is ½γ_jβ_j E g″/E g′, which is β_jγ_j/2 where g is near
+// an exponential, of counts and of a rare y, and of the size of κ_jβ_j²; and where η
 // spreads so far that g is flat, Cov(x, y) hardly tells slopes from twice as strong ones: x that are normal at each y have
 // β = b/2 at an sd of η of 4. Mean and covariance of x tell neither γ nor κ, and no number of rows makes up for it. Hence
 //
-//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w = s²/(8 + 1.5s²),   of counts s/(2 + s),
+//	β = b exp(wz − ½w²),   z ~ N(0, 1),   w² = (a/(1 + a))² + (s²/(8 + 1.5s²))²,   a = ½s|E g″|/E g′,
 //
-// with b the slopes that a posterior by the law of normal x has, and s the sd of η at them, in logit's units (of probit 0.6), of
-// counts in the log's: β has the mean of b, and is b where slopes are weak. Near ȳ of a half logit's g″ is small, and its error of the
-// second order; g″ of a rate is g′, so that w is s/2 times γ's sd of 1. The numbers are from x of many laws (doubt_test.go). η
-// stays at the mean of x.
+// of counts w = s/(2 + s), with b the slopes that a posterior by the law of normal x has, and s the sd of η at them, in the second
+// term of probit over 0.6: β has the mean of b, and is b where slopes are weak. γ has an sd of 1. The numbers are from x of many
+// laws (doubt_test.go). η stays at the mean of x.
+//
+// Columns that are 0 or 1 have another way: their law is known, and Location takes slopes to it first. Then s is the sd of η
+// within these, and the slopes of the others turn.
 type Doubt struct {
-	family Family
-	law    *LevelLaw
-	at     Index
-	draws  float64
+	family   Family
+	location *Location
+	anchored bool
+	located  bool // at the draw
+	factor   float64
+	draws    float64
+
+	mean, kept, own *Params // of the law of x: its mean over draws, what of a draw's distance is rows', and rows' own
 }
 
-// NewDoubt prepares it, of which the first columns are so many dummies of a factor with a law of its own.
-func NewDoubt(f Family, s Shape, dummies int) *Doubt {
-	return &Doubt{family: f, law: NewLevelLaw(s, dummies, 0, nil)}
+// NewDoubt prepares it for slopes that are read of such releases.
+func NewDoubt(f Family, r *release.Release) *Doubt {
+	read, rows := Apart(r)
+	return &Doubt{family: f, location: NewLocation(f, r.Schema.Response.Upper, len(r.Schema.Covariates), read, rows)}
 }
 
-// Doubt is w at an sd of η.
-func (f Family) Doubt(s float64) float64 {
-	switch f {
-	case Poisson:
+// Doubt is w where η has the sd s, and E g″/E g′ is bend.
+func (f Family) Doubt(s, bend float64) float64 {
+	if f == Poisson {
 		return s / (2 + s)
-	case Probit:
+	}
+	a := 0.5 * s * math.Abs(bend)
+	if f == Probit {
 		s /= 0.6
 	}
-	return s * s / (8 + 1.5*s*s)
+	return math.Hypot(a/(1+a), s*s/(8+1.5*s*s))
+}
+
+// Anchor takes mean and variance of draws of θ and the law of x, of so many rows, the covariance of θ, its prior's means and sds,
+// and, unless they have coefficients of their own, apart, what releases tell. A release tells θ given the mean and scatter of its
+// rows, and draws have a population's: of their distance from the mean it is kept what is not due to the choice of n rows, of
+// variance t_jj/n and (t_jjt_kk + t_jk²)/n.
+func (d *Doubt) Anchor(mean, variance *Params, covariance *mat.SymDense, prior, sds []float64, told *Released, n float64, apart bool) {
+	shape := Shape{P: d.location.read.p, Intercept: true}
+	d.mean, d.kept, d.own = mean, NewParams(shape), NewParams(shape)
+	kept := func(variance, chance float64) float64 { return math.Sqrt(max(0, 1-chance/variance)) }
+	for j := range shape.P {
+		own := mean.Tau[j*shape.P+j]
+		d.kept.MuX[j] = kept(variance.MuX[j], own/n)
+		for k := range shape.P {
+			at := j*shape.P + k
+			d.kept.Tau[at] = kept(variance.Tau[at], (own*mean.Tau[k*shape.P+k]+mean.Tau[at]*mean.Tau[at])/n)
+		}
+	}
+	if apart {
+		told = nil
+	}
+	d.anchored = d.location.Set(mean) && d.location.Anchor(mean.Theta, covariance, prior, sds, told, mean.Sigma2, n)
+}
+
+// Strained tells whether effects of columns that are 0 or 1 are so strong that normal x cannot have them, and slopes of rows are
+// known less well than draws have it.
+func (d *Doubt) Strained() bool { return d.location.strained }
+
+// ofRows is the law of x among the rows.
+func (d *Doubt) ofRows(x *Params) *Params {
+	if d.mean == nil {
+		return x
+	}
+	between := func(dst, x, mean, kept []float64) {
+		for i, m := range mean {
+			dst[i] = m
+			if kept[i] > 0 {
+				dst[i] += kept[i] * (x[i] - m)
+			}
+		}
+	}
+	between(d.own.MuX, x.MuX, d.mean.MuX, d.kept.MuX)
+	between(d.own.Tau, x.Tau, d.mean.Tau, d.kept.Tau)
+	return d.own
 }
 
 // golden is the step of z's quantiles from one draw to the next, which spreads any number of them evenly.
 const golden = 0.6180339887498949
 
-// Next returns the factor of β of one more draw, and s.
-func (d *Doubt) Next(x *Params) (factor, s float64) {
-	d.law.Set(x)
-	d.law.Index(&d.at)
+// Next takes theta, θ of one more draw x, to that of rows, and returns s and w.
+func (d *Doubt) Next(theta []float64, x *Params) (s, w float64) {
+	d.location.Draw()
+	s, w = d.Locate(theta, x)
 	d.draws++
 	_, u := math.Modf(d.draws * golden)
-	w := d.family.Doubt(d.at.S)
-	return math.Exp(w * (math.Sqrt2*math.Erfinv(2*u-1) - 0.5*w)), d.at.S
+	d.factor = math.Exp(w * (math.Sqrt2*math.Erfinv(2*u-1) - 0.5*w))
+	d.Turn(theta, x.MuX, d.factor)
+	return s, w
 }
 
-// Turn makes slopes, but those of so many dummies before them, factor times what they are, and leaves η where x is at a mean.
-func Turn(theta, mean []float64, dummies int, factor float64) {
-	slopes := theta[len(theta)-len(mean):]
-	for j := dummies; j < len(slopes); j++ {
-		if len(slopes) < len(theta) {
-			theta[0] += (1 - factor) * slopes[j] * mean[j]
-		}
-		slopes[j] *= factor
+// Again is Next of another θ of the same draw, that of a custodian.
+func (d *Doubt) Again(theta []float64, x *Params) {
+	if d.located {
+		d.location.Turn(theta)
 	}
+	d.Turn(theta, x.MuX, d.factor)
+}
+
+// Locate takes theta to the location model, after Anchor, and returns s and w.
+func (d *Doubt) Locate(theta []float64, x *Params) (s, w float64) {
+	d.located = d.location.Set(d.ofRows(x)) && d.anchored
+	if d.located {
+		d.location.Turn(theta)
+		d.location.Stretch(theta)
+	}
+	s, bend := d.location.Index(theta)
+	return s, d.family.Doubt(s, bend)
+}
+
+// Inform takes the precision of θ as the sampler reads it, a square, to that of rows, where Locate was last.
+func (d *Doubt) Inform(precision []float64) {
+	if d.located {
+		d.location.inform(precision)
+	}
+}
+
+// Turn makes the slopes that turn factor times what they are, and leaves η where x is at a mean.
+func (d *Doubt) Turn(theta, mean []float64, factor float64) {
+	for _, j := range d.location.rows.Rest {
+		theta[0] += (1 - factor) * theta[1+j] * mean[j]
+		theta[1+j] *= factor
+	}
+}
+
+// Released is what releases tell of their covariates and of products with the response, of all their rows.
+type Released struct {
+	Law     *Params   // mean of x over all, and covariance within releases, in the units of a frame
+	Product []float64 // E[(1, x)y], y between 0 and 1
+	Noise   []float64 // and the variance of its noise
+}
+
+// Releases returns it. Of what noise leaves no spread, a thousandth of the largest stands.
+func Releases(all []*release.Release, in *schema.Frame) *Released {
+	shape, rows := ShapeOf(all[0]), 0.0
+	for _, r := range all {
+		rows += float64(r.N)
+	}
+	p, m := shape.P, shape.M()
+	t := &Released{NewParams(shape), make([]float64, m), make([]float64, m)}
+	scatter, x := make([]float64, m*m), t.Law
+	for _, r := range all {
+		own, z, sd, n := r.Schema.Frame(), r.Scaled(), r.ScaledSD(), float64(r.N)
+		Scatter(scatter, z, m, n)
+		t.Product[0] += 0.5 * (n + z[p]) / rows
+		t.Noise[0] += 0.25 * sd[p] * sd[p] / (rows * rows)
+		for j := range p {
+			scale, shift, at := own.Half[j]/in.Half[j], (own.Centre[j]-in.Centre[j])/in.Half[j], release.Index(m, j, p)
+			x.MuX[j] += (z[j]*scale + n*shift) / rows
+			t.Product[1+j] += 0.5 * (scale*(z[j]+z[at]) + shift*(n+z[p])) / rows
+			t.Noise[1+j] += 0.25 * (scale*scale*(sd[j]*sd[j]+sd[at]*sd[at]) + shift*shift*sd[p]*sd[p]) / (rows * rows)
+			for k := range p {
+				x.Tau[j*p+k] += scatter[j*m+k] * scale * own.Half[k] / in.Half[k] / rows
+			}
+		}
+	}
+	values, vectors := make([]float64, p), make([]float64, p*p)
+	dense.SymEigen(values, vectors, slices.Clone(x.Tau), p, make([]float64, p*p))
+	clear(x.Tau)
+	least := 1e-3 * max(slices.Max(values), 1e-9)
+	dense.Transpose(vectors, p)
+	for k, v := range values {
+		vector := vectors[k*p : (k+1)*p]
+		for i, a := range vector {
+			floats.AddScaled(x.Tau[i*p:(i+1)*p], max(v, least)*a, vector)
+		}
+	}
+	return t
 }

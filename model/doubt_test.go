@@ -6,9 +6,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -41,8 +44,8 @@ func readShapes(t *testing.T) (all []shape) {
 }
 
 // byNormalLaw returns the slopes by the law of normal x, which are along Σ⁻¹Cov(x, y) and such that E g(η̄ + sv) is ȳ and
-// E g(η̄ + sv)v is h, and s.
-func (o *shape) byNormalLaw() (b []float64, s float64) {
+// E g(η̄ + sv)v is h, s and w there.
+func (o *shape) byNormalLaw() (b []float64, s, w float64) {
 	var along mat.VecDense
 	along.SolveVec(o.cov, o.withY)
 	h := math.Sqrt(mat.Dot(&along, o.withY))
@@ -68,7 +71,7 @@ func (o *shape) byNormalLaw() (b []float64, s float64) {
 	for j := range 3 {
 		b = append(b, along.AtVec(j)*s/h)
 	}
-	return b, s
+	return b, s, o.family.Doubt(s, m.N[1]/(s*m.N[0]))
 }
 
 // TestDoubtOfShapes: of x of many laws, intervals of the doubt alone, as if there were no noise and no choice of rows,
@@ -76,7 +79,7 @@ func (o *shape) byNormalLaw() (b []float64, s float64) {
 // Normal x have no error.
 func TestDoubtOfShapes(t *testing.T) {
 	type count struct{ all, held, half float64 }
-	counts := map[Family]*count{Binomial: {}, Poisson: {}}
+	counts := map[string]*count{"binomial": {}, "poisson": {}, "a rare y": {}}
 	holds := func(off, w float64) (held float64) {
 		if math.Abs(off+0.5*w*w) < 1.96*w {
 			held = 1
@@ -84,22 +87,26 @@ func TestDoubtOfShapes(t *testing.T) {
 		return held
 	}
 	for _, o := range readShapes(t) {
-		b, s := o.byNormalLaw()
+		b, s, w := o.byNormalLaw()
 		for j, truth := range o.slopes {
-			off, w := math.Log(truth/b[j]), o.family.Doubt(s)
-			if math.Abs(truth) < 0.05 || o.family == Binomial && s < 0.7 {
+			off, rare := math.Log(truth/b[j]), strings.HasSuffix(o.law, "rare y")
+			if math.Abs(truth) < 0.05 || o.family == Binomial && s < 0.7 && !rare {
 				continue
 			}
-			if o.law == "normal" && !(math.Abs(off) < 0.03) {
+			if strings.HasPrefix(o.law, "normal") && !strings.Contains(o.law, "each") && !(math.Abs(off) < 0.03) {
 				t.Errorf("%s of normal x, η of sd %.2g: a slope is %v, of maximum likelihood %v", o.family, s, b[j], truth)
 			}
-			c := counts[o.family]
+			of := string(o.family)
+			if rare {
+				of = "a rare y"
+			}
+			c := counts[of]
 			c.all, c.held, c.half = c.all+1, c.held+holds(off, w), c.half+holds(off, 0.5*w)
 		}
 	}
-	for family, c := range counts {
+	for of, c := range counts {
 		if !(c.all > 80 && c.held > 0.9*c.all && c.half < 0.85*c.all) {
-			t.Errorf("%s: of %v slopes %v are held, and by half the doubt %v", family, c.all, c.held, c.half)
+			t.Errorf("%s: of %v slopes %v are held, and by half the doubt %v", of, c.all, c.held, c.half)
 		}
 	}
 }
@@ -114,21 +121,25 @@ func TestDoubtTurns(t *testing.T) {
 	}
 	b := []float64{0.5, 0.7, 2, -3}
 	copy(x.Theta, b)
-	d := NewDoubt(Binomial, of, 1)
+	r := &release.Release{N: 100, Schema: schema.Design{Covariates: []schema.Column{{Name: "fb", Upper: 1, Factor: "f", Level: "b"}, {Name: "u"}, {Name: "v"}}, Intercept: true},
+		Statistics: release.StatisticsFromVector(4, make([]float64, release.Length(4))), Levels: &release.Levels{Factor: "f", Sums: make([][]float64, 2)}}
+	d := NewDoubt(Binomial, r)
 	const draws = 2000
-	mean, square, s := 0.0, 0.0, 0.0
+	mean, square, s, w := 0.0, 0.0, 0.0, 0.0
 	for range draws {
-		var factor float64
-		factor, s = d.Next(x)
 		theta := slices.Clone(b)
-		Turn(theta, x.MuX, 1, factor)
+		s, w = d.Next(theta, x)
+		factor := theta[2] / b[2]
 		mean += factor / draws
 		square += math.Log(factor) * math.Log(factor) / draws
-		if eta := theta[0] + floats.Dot(theta[1:], x.MuX); theta[1] != b[1] || math.Abs(theta[2]-factor*b[2]) > 1e-12 || math.Abs(theta[3]-factor*b[3]) > 1e-12 || math.Abs(eta-b[0]-floats.Dot(b[1:], x.MuX)) > 1e-12 {
+		if eta := theta[0] + floats.Dot(theta[1:], x.MuX); theta[1] != b[1] || math.Abs(theta[3]-factor*b[3]) > 1e-12 || math.Abs(eta-b[0]-floats.Dot(b[1:], x.MuX)) > 1e-12 {
 			t.Fatalf("%v becomes %v", b, theta)
 		}
+		again := slices.Clone(b)
+		if d.Again(again, x); !slices.Equal(again, theta) {
+			t.Fatalf("a custodian's are %v, those of all %v", again, theta)
+		}
 	}
-	w := Binomial.Doubt(s)
 	if want := math.Sqrt(0.2*4 + 0.3*9); !(math.Abs(s-want) < 1e-9) {
 		t.Errorf("the sd of η is %v, not %v", s, want)
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -168,17 +167,16 @@ func Looks01(r *release.Release) bool {
 	return 2*float64(r.N) > 3*farFromWhole*r.Noise.SD() && r.Statistics.Vector()[release.Index(m, m-1, m-1)] > 2./3*float64(r.N)
 }
 
-// Dummies quotes the names of the covariates behind the first ones that are 0 or 1: by their type; or by one look at the rows,
-// of a number of bounds 0 and 1, as its square falls short of the most by so little, as no noise hides.
-func Dummies(r *release.Release, first int) (names []string) {
-	covariates, z, m, n := r.Schema.Covariates, r.Statistics.Vector(), r.Dim(), float64(r.N)
+// Dummies are the covariates that are 0 or 1, and not made of others: by their type; or by one look at the rows, of a number of bounds 0 and 1, as its square falls short of the most by so little, as no noise hides.
+func Dummies(r *release.Release) (columns []int) {
+	z, m, n := r.Statistics.Vector(), r.Dim(), float64(r.N)
 	plain := r.Frame == nil && farFromWhole*r.Noise.SD() < between01*n
-	for j, c := range covariates[first:] {
-		if c.Binary() || plain && c.Lower == 0 && c.Upper == 1 && z[release.Index(m, first+j, first+j)] > (1-between01)*n {
-			names = append(names, strconv.Quote(c.Name))
+	for j, c := range r.Schema.Covariates {
+		if c.Term == nil && (c.Binary() || plain && c.Lower == 0 && c.Upper == 1 && z[release.Index(m, j, j)] > (1-between01)*n) {
+			columns = append(columns, j)
 		}
 	}
-	return names
+	return columns
 }
 
 // between01 is the mean of 4x(1 − x) from which on x between 0 and 1 is taken for more than two values: of evenly spread

@@ -164,7 +164,7 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 	noiseless, n := make([]float64, q), float64(exact.N)
 	ok := false
 	if fit.Family != model.Normal {
-		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, s.forecast.factors, fit.Prior, s.frame).Variance(noiseless, x, n)
+		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, s.forecast.factors, model.NewDoubt(fit.Family, fit.Custodians[0].Release), fit.Prior, s.frame).Variance(noiseless, x, n)
 	} else {
 		ok = reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), n)
 	}

@@ -15,6 +15,14 @@ func (r *Release) LevelsAreOfResponse() bool {
 	return r.Levels != nil && Responds(&r.Schema, r.Levels.Factor)
 }
 
+// OwnLaw is how many covariates, the first, are columns of factors with a law of their own.
+func (r *Release) OwnLaw() int {
+	if r.LevelsAreOfResponse() {
+		return 0
+	}
+	return r.Levels.Dummies()
+}
+
 // Responds tells whether the response is the factor, of two levels.
 func Responds(d *schema.Design, factor string) bool {
 	return factor != "" && d.Response.FactorName() == factor && len(levelsOf(d, factor)) <= 2 && len(d.Covariates) > 0

@@ -42,8 +42,16 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates normal at each level of " + levels.Factor}
 	case f.ModelClamping:
 		return []string{"covariates normal before they were clamped"}
+	case f.Family != model.Normal && withinBinary(f):
+		return []string{"covariates normal within those that are 0 or 1"}
 	}
 	return []string{"normal covariates"}
+}
+
+// withinBinary tells whether columns that are 0 or 1 have their own law.
+func withinBinary(f *dpreg.Fit) bool {
+	_, rows := model.Apart(f.Custodians[0].Release)
+	return rows != nil
 }
 
 // categorical tells whether covariates are categories alone, which have their own law.

@@ -206,6 +206,9 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: p.upper[m-1]}}
 	for j := range m - 1 {
 		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
+		if p.lower[j] == 0 && p.upper[j] == 1 && p.factors == nil {
+			d.Covariates[j].Type = "boolean"
+		}
 	}
 	d.Factors = p.factors
 	for j, c := range dummies(p.factors) {
@@ -246,17 +249,19 @@ func dummies(factors []schema.Factor) (all []schema.Column) {
 	return all
 }
 
-// law is one of a covariate of mean 0 and sd 1 within bounds.
+// law is one of a covariate within bounds, of a mean and an sd.
 type law struct {
 	name         string
 	lower, upper float64
+	mean, sd     float64
 	draw         func(*rand.Rand) float64
 }
 
 var laws = []law{
-	{"normal x", -4, 4, (*rand.Rand).NormFloat64},
-	{"0/1 x, a half", -1, 1, func(rng *rand.Rand) float64 { return float64(2*rng.IntN(2) - 1) }},
-	{"exponential x", -1, 7, func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }},
+	{"normal x", -4, 4, 0, 1, (*rand.Rand).NormFloat64},
+	{"0/1 x, a half", 0, 1, 0.5, 0.5, func(rng *rand.Rand) float64 { return float64(rng.IntN(2)) }},
+	{"0/1 x, a tenth", 0, 1, 0.1, 0.3, func(rng *rand.Rand) float64 { return float64(rng.IntN(10) / 9) }},
+	{"exponential x", -1, 7, 0, 1, func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }},
 }
 
 // mostCounted is the bound of counts.
@@ -276,11 +281,11 @@ func (r response) draw(eta, most float64, rng *rand.Rand) float64 {
 	return r.family.Draw(eta, most, rng)
 }
 
-// at is the population of independent covariates of the law, and of η = −½ + βᵀx.
-func (l law) at(of response, slopes ...float64) population {
-	p := population{family: of.family, name: l.name, slopes: slopes, sds: slices.Repeat([]float64{1}, len(slopes)), judged: len(slopes)}
-	for _, b := range slopes {
-		p.sd = math.Hypot(p.sd, b)
+// at is the population of independent covariates of the law, and of η = −½ + βᵀ(x − mean)/sd.
+func (l law) at(of response, effects ...float64) population {
+	p := population{family: of.family, name: l.name, sds: slices.Repeat([]float64{l.sd}, len(effects)), judged: len(effects)}
+	for _, b := range effects {
+		p.sd, p.slopes = math.Hypot(p.sd, b), append(p.slopes, b/l.sd)
 		p.lower, p.upper = append(p.lower, l.lower), append(p.upper, l.upper)
 	}
 	most := 1.0
@@ -292,9 +297,9 @@ func (l law) at(of response, slopes ...float64) population {
 		eta := -0.5
 		for j, b := range p.slopes {
 			row[j] = max(l.lower, min(l.upper, l.draw(rng)))
-			eta += b * row[j]
+			eta += b * (row[j] - l.mean)
 		}
-		row[len(slopes)] = of.draw(eta, most, rng)
+		row[len(effects)] = of.draw(eta, most, rng)
 	}
 	return p
 }

@@ -25,7 +25,8 @@ import (
 //
 //	JᵀC⁻¹J + (Σ_l n_lN_0l)²/(nQ) (0, T − wwᵀ),   dF_l = √n_l (N_0 dη_l + N_1 ds),   dh∥ = Σ_l n_l(N_1 dη_l + N_2 ds)/n.
 //
-// To the variance is added that of model.Doubt, whose factor moves θ by (−βᵀμ_x, β).
+// That is of θ as the sampler reads it, which model.Doubt takes to the rows' own; and to the variance is added what its factor
+// moves θ by.
 type FamilyWithoutNoise struct {
 	family  model.Family
 	shape   model.Shape
@@ -34,14 +35,15 @@ type FamilyWithoutNoise struct {
 	along   *model.Along
 	mixture *model.Mixture
 	rng     *rand.Rand
+	doubt   *model.Doubt
 	linear  []float64 // θ in the data's units over θ in scaled ones, q×q
 }
 
 // NewFamilyWithoutNoise prepares it, of which the first columns are so many dummies of a factor with a law of its own; of
 // counts most is their bound.
-func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
+func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, doubt *model.Doubt, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
 	linear, _ := frame.ThetaMatrix()
-	return &FamilyWithoutNoise{family: f, shape: shape, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
+	return &FamilyWithoutNoise{family: f, shape: shape, doubt: doubt, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
 }
 
 // Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst, in the data's
@@ -52,6 +54,9 @@ func (g *FamilyWithoutNoise) Variance(dst []float64, x *model.Params, n float64)
 	if !g.information(told, x, n) {
 		return false
 	}
+	turned := slices.Clone(x.Theta)
+	_, w := g.doubt.Locate(turned, x)
+	g.doubt.Inform(told)
 	g.mixture.DrawRegression(x.Theta, 1, false, g.rng)
 	for i, v := range g.mixture.Theta.Precision {
 		told[i] += v
@@ -59,9 +64,9 @@ func (g *FamilyWithoutNoise) Variance(dst []float64, x *model.Params, n float64)
 	if !variances(dst, told, g.linear) {
 		return false
 	}
-	turned := slices.Clone(x.Theta)
-	model.Turn(turned, x.MuX, g.shape.P-len(g.index.Along), 1+g.family.Doubt(g.index.S))
-	floats.Sub(turned, x.Theta)
+	located := slices.Clone(turned)
+	g.doubt.Turn(turned, x.MuX, 1+w)
+	floats.Sub(turned, located)
 	for k := range dst {
 		doubt := floats.Dot(g.linear[k*q:(k+1)*q], turned)
 		dst[k] += doubt * doubt

@@ -40,3 +40,9 @@ for (sd in c(0.25, 0.5, 1, 2)) {
     }
   }
 }
+for (sd in c(0.25, 0.5, 1)) { # of a rare y
+  for (law in names(laws)) {
+    x <- matrix(laws[[law]](3 * n), n)
+    write1("binomial", paste(law, "of a rare y"), sd, x, rbinom(n, 1, plogis(-3.5 + drop(x %*% c(2, -2, 1)) / 3 * sd)))
+  }
+}
