@@ -2,14 +2,10 @@ package model
 
 import (
 	"math"
-	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // Doubt is what sums leave open of the slopes of a Family. Let b be those that explain them by the law of normal x, and β
@@ -29,11 +25,11 @@ import (
 // term of probit over 0.6: β has the mean of b, and is b where slopes are weak. γ has an sd of 1. The numbers are from x of many
 // laws (doubt_test.go). η stays at the mean of x.
 //
-// Columns that are 0 or 1 have another way: their law is known, and Location takes slopes to it first. Then s is the sd of η
+// Columns that are 0 or 1 have another way: their law is known, and location takes slopes to it first. Then s is the sd of η
 // within these, and the slopes of the others turn.
 type Doubt struct {
 	family   Family
-	location *Location
+	location *location
 	anchored bool
 	located  bool // at the draw
 	factor   float64
@@ -45,7 +41,7 @@ type Doubt struct {
 // NewDoubt prepares it for slopes that are read of such releases.
 func NewDoubt(f Family, r *release.Release) *Doubt {
 	read, rows := Apart(r)
-	return &Doubt{family: f, location: NewLocation(f, r.Schema.Response.Upper, len(r.Schema.Covariates), read, rows)}
+	return &Doubt{family: f, location: newLocation(f, r.Schema.Response.Upper, len(r.Schema.Covariates), read, rows)}
 }
 
 // Doubt is w where η has the sd s, and E g″/E g′ is bend.
@@ -121,7 +117,7 @@ func (d *Doubt) Next(theta []float64, x *Params) (s, w float64) {
 // Again is Next of another θ of the same draw, that of a custodian.
 func (d *Doubt) Again(theta []float64, x *Params) {
 	if d.located {
-		d.location.Turn(theta)
+		d.location.ToRows(theta)
 	}
 	d.Turn(theta, x.MuX, d.factor)
 }
@@ -130,7 +126,7 @@ func (d *Doubt) Again(theta []float64, x *Params) {
 func (d *Doubt) Locate(theta []float64, x *Params) (s, w float64) {
 	d.located = d.location.Set(d.ofRows(x)) && d.anchored
 	if d.located {
-		d.location.Turn(theta)
+		d.location.ToRows(theta)
 		d.location.Stretch(theta)
 	}
 	s, bend := d.location.Index(theta)
@@ -150,49 +146,4 @@ func (d *Doubt) Turn(theta, mean []float64, factor float64) {
 		theta[0] += (1 - factor) * theta[1+j] * mean[j]
 		theta[1+j] *= factor
 	}
-}
-
-// Released is what releases tell of their covariates and of products with the response, of all their rows.
-type Released struct {
-	Law     *Params   // mean of x over all, and covariance within releases, in the units of a frame
-	Product []float64 // E[(1, x)y], y between 0 and 1
-	Noise   []float64 // and the variance of its noise
-}
-
-// Releases returns it. Of what noise leaves no spread, a thousandth of the largest stands.
-func Releases(all []*release.Release, in *schema.Frame) *Released {
-	shape, rows := ShapeOf(all[0]), 0.0
-	for _, r := range all {
-		rows += float64(r.N)
-	}
-	p, m := shape.P, shape.M()
-	t := &Released{NewParams(shape), make([]float64, m), make([]float64, m)}
-	scatter, x := make([]float64, m*m), t.Law
-	for _, r := range all {
-		own, z, sd, n := r.Schema.Frame(), r.Scaled(), r.ScaledSD(), float64(r.N)
-		Scatter(scatter, z, m, n)
-		t.Product[0] += 0.5 * (n + z[p]) / rows
-		t.Noise[0] += 0.25 * sd[p] * sd[p] / (rows * rows)
-		for j := range p {
-			scale, shift, at := own.Half[j]/in.Half[j], (own.Centre[j]-in.Centre[j])/in.Half[j], release.Index(m, j, p)
-			x.MuX[j] += (z[j]*scale + n*shift) / rows
-			t.Product[1+j] += 0.5 * (scale*(z[j]+z[at]) + shift*(n+z[p])) / rows
-			t.Noise[1+j] += 0.25 * (scale*scale*(sd[j]*sd[j]+sd[at]*sd[at]) + shift*shift*sd[p]*sd[p]) / (rows * rows)
-			for k := range p {
-				x.Tau[j*p+k] += scatter[j*m+k] * scale * own.Half[k] / in.Half[k] / rows
-			}
-		}
-	}
-	values, vectors := make([]float64, p), make([]float64, p*p)
-	dense.SymEigen(values, vectors, slices.Clone(x.Tau), p, make([]float64, p*p))
-	clear(x.Tau)
-	least := 1e-3 * max(slices.Max(values), 1e-9)
-	dense.Transpose(vectors, p)
-	for k, v := range values {
-		vector := vectors[k*p : (k+1)*p]
-		for i, a := range vector {
-			floats.AddScaled(x.Tau[i*p:(i+1)*p], max(v, least)*a, vector)
-		}
-	}
-	return t
 }

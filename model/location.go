@@ -13,7 +13,7 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// Location takes slopes of a Family that were read by the law of normal x to those by the general location model (Olkin &
+// location takes slopes of a Family that were read by the law of normal x to those by the general location model (Olkin &
 // Tate 1961, Annals of Mathematical Statistics 32): some columns u are 0 or 1, in groups g of which at most one is 1, the dummies
 // of a factor or one truth value; given these the others are normal,
 //
@@ -47,7 +47,7 @@ import (
 //
 // as the sampler reads it, as Newton's method makes of that, and as it should. So θ_j is stretched about its centre, by a
 // variance larger by V_θ − V_m, if that is not below 0, where its own, of which noise has a part, is about V_m/V_b times that of b_j.
-type Location struct {
+type location struct {
 	family     Family
 	read, rows *Mixed        // as the sampler has x, and as rows have
 	alike      bool          // they are
@@ -65,21 +65,21 @@ type Location struct {
 	strained   bool // normal x cannot have what z tells, by some sds
 }
 
-// NewLocation prepares it: read are the groups of columns that the sampler has apart, rows those that are apart in rows.
-func NewLocation(f Family, most float64, p int, read, rows [][]int) *Location {
+// newLocation prepares it: read are the groups of columns that the sampler has apart, rows those that are apart in rows.
+func newLocation(f Family, most float64, p int, read, rows [][]int) *location {
 	vec := func() []float64 { return make([]float64, p+1) }
-	return &Location{family: f, alike: len(read) == len(rows), roots: rootsOfPrimes(p + 1), read: NewMixed(f, most, p, read), rows: NewMixed(f, most, p, rows),
+	return &location{family: f, alike: len(read) == len(rows), roots: rootsOfPrimes(p + 1), read: NewMixed(f, most, p, read), rows: NewMixed(f, most, p, rows),
 		prior: vec(), centred: vec(), drawn: vec(), stretch: vec(), unnoised: vec(), m: vec(), b: vec(), off: vec()}
 }
 
 // Set takes the law of x at a draw, in the box. It reports false where noise has left none.
-func (l *Location) Set(x *Params) bool {
+func (l *location) Set(x *Params) bool {
 	return l.read.Set(x.MuX, x.Tau) && l.rows.Set(x.MuX, x.Tau)
 }
 
 // Anchor takes L, Λ and how θ is stretched: of the mean b and the covariance of coefficients over draws, their prior's means and
 // sds, what releases tell, if anything, n rows, and of counts a dispersion, after Set. It reports false where these have no inverse.
-func (l *Location) Anchor(b []float64, covariance *mat.SymDense, means, sds []float64, told *Released, dispersion, n float64) bool {
+func (l *location) Anchor(b []float64, covariance *mat.SymDense, means, sds []float64, told *Released, dispersion, n float64) bool {
 	if l.alike {
 		return true
 	}
@@ -95,7 +95,7 @@ func (l *Location) Anchor(b []float64, covariance *mat.SymDense, means, sds []fl
 		return false
 	}
 	copy(l.drawn, means)
-	if centre := slices.Clone(b); l.Turn(centre) {
+	if centre := slices.Clone(b); l.ToRows(centre) {
 		l.widen(centre, covariance, own, dispersion, n)
 	}
 	return true
@@ -103,7 +103,7 @@ func (l *Location) Anchor(b []float64, covariance *mat.SymDense, means, sds []fl
 
 // weigh takes what the release tells of m, and what that is moved by, own being W: of variances D added, (A⁻¹ + D)⁻¹ is
 // A − A(A + D⁻¹)⁻¹A.
-func (l *Location) weigh(covariance *mat.SymDense, own []float64, told *Released, n float64) bool {
+func (l *location) weigh(covariance *mat.SymDense, own []float64, told *Released, n float64) bool {
 	q := len(l.b)
 	part, ok := l.likelihood(covariance)
 	if !ok {
@@ -134,7 +134,7 @@ func (l *Location) weigh(covariance *mat.SymDense, own []float64, told *Released
 }
 
 // likelihood is L, of which rounding and draws leave no direction below 0.
-func (l *Location) likelihood(covariance *mat.SymDense) (*mat.SymDense, bool) {
+func (l *location) likelihood(covariance *mat.SymDense) (*mat.SymDense, bool) {
 	q := len(l.b)
 	var root mat.Cholesky
 	part := mat.NewSymDense(q, nil)
@@ -176,7 +176,7 @@ func symmetric(a *mat.Dense) *mat.SymDense {
 }
 
 // Draw takes the next μ̃, by quantiles that the roots of primes spread evenly.
-func (l *Location) Draw() {
+func (l *location) Draw() {
 	l.draws++
 	for k, root := range l.roots {
 		_, u := math.Modf(l.draws * root)
@@ -195,7 +195,7 @@ func rootsOfPrimes(count int) (roots []float64) {
 }
 
 // widen takes how θ is stretched about a centre.
-func (l *Location) widen(centre []float64, covariance *mat.SymDense, own []float64, dispersion, n float64) {
+func (l *location) widen(centre []float64, covariance *mat.SymDense, own []float64, dispersion, n float64) {
 	l.rows.At(centre)
 	q, next := len(centre), l.rows.chance(l.family, centre, dispersion)
 	ofB, ok1 := sandwich(q, l.read.slope, own)
@@ -233,7 +233,7 @@ func sandwich(n int, m, w []float64) (diagonal []float64, ok bool) {
 }
 
 // Index is the sd of η within u at θ, and E g″/E g′ there.
-func (l *Location) Index(theta []float64) (s, bend float64) {
+func (l *location) Index(theta []float64) (s, bend float64) {
 	l.rows.At(theta)
 	return l.rows.S, l.rows.Bend()
 }
@@ -245,8 +245,8 @@ const (
 	locationLeft   = 1e-8
 )
 
-// Turn makes theta that of rows. It reports false where steps do not end.
-func (l *Location) Turn(theta []float64) bool {
+// ToRows makes theta that of rows. It reports false where steps do not end.
+func (l *location) ToRows(theta []float64) bool {
 	if l.alike {
 		return true
 	}
@@ -257,7 +257,7 @@ func (l *Location) Turn(theta []float64) bool {
 
 // solve makes theta, which is b, that of m: with r = m − m(θ), M the derivative of m(θ) and A = M_b⁻¹LM_b⁻¹, steps are
 // (MAM + Λ)⁻¹(MAr + MM_b⁻¹Λ(b̄ − μ) − Λ(θ − μ̃)).
-func (l *Location) solve(theta []float64) bool {
+func (l *location) solve(theta []float64) bool {
 	copy(l.b, theta)
 	l.start(theta)
 	q := len(theta)
@@ -298,7 +298,7 @@ func (l *Location) solve(theta []float64) bool {
 }
 
 // start takes slopes to where η varies by an sd of 1 at most, and steps are not lost where g is flat.
-func (l *Location) start(theta []float64) {
+func (l *location) start(theta []float64) {
 	if l.read.spread(theta); !(l.read.S > 1) {
 		return
 	}
@@ -308,8 +308,8 @@ func (l *Location) start(theta []float64) {
 	floats.Scale(1/l.read.S, theta[1:])
 }
 
-// inform takes a precision of b to that of θ, CᵀPC with C = db/dθ = M_b⁻¹M_θ, where Turn was last.
-func (l *Location) inform(precision []float64) {
+// inform takes a precision of b to that of θ, CᵀPC with C = db/dθ = M_b⁻¹M_θ, where ToRows was last.
+func (l *location) inform(precision []float64) {
 	if l.alike {
 		return
 	}
@@ -326,8 +326,8 @@ func (l *Location) inform(precision []float64) {
 	}
 }
 
-// Stretch takes θ, after Turn, to what varies as it should.
-func (l *Location) Stretch(theta []float64) {
+// Stretch takes θ, after ToRows, to what varies as it should.
+func (l *location) Stretch(theta []float64) {
 	for k, c := range l.centre {
 		theta[k] = c + l.stretch[k]*(theta[k]-c)
 	}
@@ -358,5 +358,5 @@ func Apart(r *release.Release) (read, rows [][]int) {
 	return read, rows
 }
 
-// mostApart is how many values of columns of 0 and 1 a Location has at most.
+// mostApart is how many values of columns of 0 and 1 a location has at most.
 const mostApart = 64

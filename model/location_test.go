@@ -63,7 +63,7 @@ func mixedLaw(f Family, most float64, theta []float64, n int) (law *Params, m []
 // solve takes b to coefficients that have m where groups are apart.
 func solve(t *testing.T, f Family, most float64, law *Params, groups [][]int, m, b []float64) {
 	t.Helper()
-	l := NewLocation(f, most, 5, nil, groups)
+	l := newLocation(f, most, 5, nil, groups)
 	l.alike = false
 	l.Set(law)
 	anchorFirmly(t, l, b)
@@ -74,7 +74,7 @@ func solve(t *testing.T, f Family, most float64, law *Params, groups [][]int, m,
 }
 
 // anchorFirmly is Anchor of draws next to b, and of a prior that says nothing.
-func anchorFirmly(t *testing.T, l *Location, b []float64) {
+func anchorFirmly(t *testing.T, l *location, b []float64) {
 	t.Helper()
 	covariance := mat.NewSymDense(len(b), nil)
 	for k := range b {
@@ -99,7 +99,7 @@ func TestLocation(t *testing.T) {
 			for k, v := range b {
 				off = max(off, math.Abs(v-theta[k]))
 			}
-			l, apart := NewLocation(f, most, 5, read, mixedGroups), slices.Clone(b)
+			l, apart := newLocation(f, most, 5, read, mixedGroups), slices.Clone(b)
 			alike := NewParams(Shape{P: 5, Intercept: true})
 			alike.Copy(law)
 			for j := range 2 {
@@ -107,12 +107,12 @@ func TestLocation(t *testing.T) {
 			}
 			l.Set(alike)
 			anchorFirmly(t, l, b)
-			if l.Turn(apart); !(floats.Distance(apart, theta, math.Inf(1)) > 0.02) {
+			if l.ToRows(apart); !(floats.Distance(apart, theta, math.Inf(1)) > 0.02) {
 				t.Errorf("%s: columns that hang on one another are taken to be independent, and coefficients are %v", f, apart)
 			}
 			l.Set(law)
 			anchorFirmly(t, l, b)
-			if !l.Turn(b) || !(off > 0.05) {
+			if !l.ToRows(b) || !(off > 0.05) {
 				t.Errorf("%s: off by %v before", f, off)
 			}
 			for k, v := range b {
@@ -128,7 +128,7 @@ func TestLocation(t *testing.T) {
 func TestLocationOfRowsAlike(t *testing.T) {
 	theta := []float64{-0.8, 0.5, 0.9, 0.7, 1.5, -1}
 	law, _ := mixedLaw(Binomial, 1, theta, 20_000)
-	same, told := NewLocation(Binomial, 1, 5, mixedGroups, mixedGroups), NewLocation(Binomial, 1, 5, nil, mixedGroups)
+	same, told := newLocation(Binomial, 1, 5, mixedGroups, mixedGroups), newLocation(Binomial, 1, 5, nil, mixedGroups)
 	same.Set(law)
 	told.Set(law)
 	covariance := mat.NewSymDense(6, nil)
@@ -136,9 +136,9 @@ func TestLocationOfRowsAlike(t *testing.T) {
 		covariance.SetSym(k, k, 100)
 	}
 	told.Anchor(theta, covariance, theta, slices.Repeat([]float64{1e-3}, 6), nil, 1, 1e4)
-	for what, l := range map[string]*Location{"the same law": same, "nothing is told": told} {
+	for what, l := range map[string]*location{"the same law": same, "nothing is told": told} {
 		got := slices.Clone(theta)
-		if l.Turn(got); !(floats.Distance(got[1:], theta[1:], math.Inf(1)) < 1e-4) {
+		if l.ToRows(got); !(floats.Distance(got[1:], theta[1:], math.Inf(1)) < 1e-4) {
 			t.Errorf("%s: %v becomes %v", what, theta, got)
 		}
 	}
@@ -175,7 +175,7 @@ func TestLocationStretches(t *testing.T) {
 	law, m := mixedLaw(Binomial, 1, theta, 100_000)
 	b := slices.Clone(theta)
 	solve(t, Binomial, 1, law, nil, m, b)
-	l := NewLocation(Binomial, 1, 5, nil, mixedGroups)
+	l := newLocation(Binomial, 1, 5, nil, mixedGroups)
 	l.Set(law)
 	l.read.At(b)
 	var covariance mat.Dense
@@ -190,7 +190,7 @@ func TestLocationStretches(t *testing.T) {
 	rows.Set(law.MuX, law.Tau)
 	rows.At(theta)
 	want, _ := sandwich(6, rows.slope, rows.slope)
-	l.Turn(slices.Clone(b))
+	l.ToRows(slices.Clone(b))
 	told := mat.DenseCopyOf(precision)
 	l.inform(told.RawMatrix().Data)
 	var inverse mat.Dense
@@ -241,11 +241,11 @@ func TestLocationTakesWhatIsTold(t *testing.T) {
 		covariance.SetSym(k, k, 1e-3)
 	}
 	for noise, want := range map[float64][]float64{1e-12: theta, 1: off} {
-		l := NewLocation(Binomial, 1, 5, nil, mixedGroups)
+		l := newLocation(Binomial, 1, 5, nil, mixedGroups)
 		l.Set(law)
 		l.Anchor(b, covariance, make([]float64, 6), slices.Repeat([]float64{100}, 6), &Released{law, m, slices.Repeat([]float64{noise}, 6)}, 1, n)
 		got := slices.Clone(b)
-		if ok := l.Turn(got); !ok || !(floats.Distance(got, want, math.Inf(1)) < 0.02) || l.strained != (noise < 1) {
+		if ok := l.ToRows(got); !ok || !(floats.Distance(got, want, math.Inf(1)) < 0.02) || l.strained != (noise < 1) {
 			t.Errorf("noise %v: %v, not %v; strained: %t", noise, got, want, l.strained)
 		}
 	}

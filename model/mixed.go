@@ -10,7 +10,7 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
-// Mixed are moments of rows and of a response of a family, by the general location model, see Location: groups of columns are 0
+// Mixed are moments of rows and of a response of a family, by the general location model, see location: groups of columns are 0
 // or 1, coded ±1.
 type Mixed struct {
 	along  *Along
@@ -24,6 +24,7 @@ type Mixed struct {
 
 	probability [][]float64 // p_0, p_1, … of a group
 	apart       []int       // the columns of all groups
+	middle      []float64   // their means
 	v, by       []float64   // T_uu, and a row of B
 
 	S      float64   // the sd of η within a group's values, where At was last
@@ -35,7 +36,7 @@ type Mixed struct {
 	slope  []float64 // the derivative of M
 }
 
-// NewMixed allocates it of p columns, of which groups are 0 or 1.
+// NewMixed allocates it of p columns, of which groups, by number, are 0 or 1, and of a response between 0 and most.
 func NewMixed(f Family, most float64, p int, groups [][]int) *Mixed {
 	l := &Mixed{along: NewAlong(f.Moments(most), most), p: p, groups: groups, on: [][]int{nil}, within: make([]float64, p*p),
 		toward: make([]float64, p+1), M: make([]float64, p+1), slope: make([]float64, (p+1)*(p+1))}
@@ -64,8 +65,9 @@ func NewMixed(f Family, most float64, p int, groups [][]int) *Mixed {
 // rarest is the least probability of what noise leaves next to none.
 const rarest = 1e-4
 
-// Set takes μ_x and T of all columns. It reports false where noise has left no law.
+// Set takes μ_x and T of all columns, p and p×p, in the box. It reports false where noise has left no law.
 func (l *Mixed) Set(mu, tau []float64) bool {
+	l.middle = l.middle[:0]
 	for i, g := range l.groups {
 		of := l.probability[i]
 		of[0] = 1
@@ -75,6 +77,9 @@ func (l *Mixed) Set(mu, tau []float64) bool {
 		}
 		of[0] = max(of[0], rarest)
 		floats.Scale(1/floats.Sum(of), of)
+		for _, p := range of[1:] {
+			l.middle = append(l.middle, 2*p-1)
+		}
 	}
 	l.setShares(tau)
 	return l.setRest(mu, tau)
@@ -154,22 +159,11 @@ func (l *Mixed) setRest(mu, tau []float64) bool {
 		}
 		for at := range l.on {
 			for a, c := range l.apart {
-				l.mean[at][1+j] += l.by[a] * (l.mean[at][1+c] - l.expected(a))
+				l.mean[at][1+j] += l.by[a] * (l.mean[at][1+c] - l.middle[a])
 			}
 		}
 	}
 	return true
-}
-
-// expected is the mean of column a of those apart.
-func (l *Mixed) expected(a int) float64 {
-	for i, g := range l.groups {
-		if a < len(g) {
-			return 2*l.probability[i][a+1] - 1
-		}
-		a -= len(g)
-	}
-	panic("no such column")
 }
 
 // spread takes Σβ and s.

@@ -19,8 +19,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/internal/number"
 )
@@ -102,26 +100,6 @@ func (d *Draws) Map(names []string, f func(dst, src []float64)) *Draws {
 		mapped.Chains[c] = rows
 	}
 	return &mapped
-}
-
-// Moments are the mean and the variance of each parameter, over all chains.
-func (d *Draws) Moments() (mean, variance []float64) {
-	for j := range d.Names {
-		m, v := stat.MeanVariance(slices.Concat(d.Column(j)...), nil)
-		mean, variance = append(mean, m), append(variance, v)
-	}
-	return mean, variance
-}
-
-// Covariance is that of the first q parameters, over all chains.
-func (d *Draws) Covariance(q int) *mat.SymDense {
-	x := mat.NewDense(d.NumChains()*d.NumDraws(), q, nil)
-	for j := range q {
-		x.SetCol(j, slices.Concat(d.Column(j)...))
-	}
-	c := mat.NewSymDense(q, nil)
-	stat.CovarianceMatrix(c, x, nil)
-	return c
 }
 
 // InOrder returns the draws with the columns of these names, in their order; all are there.
