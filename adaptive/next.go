@@ -27,57 +27,44 @@ func First(m int) *release.Frame {
 // W of the next frame is the inverse of the Cholesky factor of L S Lᵀ + raised.
 //
 // Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
-// beyond it, and all noise would pay for its R². Noise of slopes is least where a column
-// reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled to. So spreads σ
-// are raised, to end = sure·(1+|c|)/√B at most, by two signs of rows far out:
+// beyond it, and all noise would pay for its R², or clipping take what they weigh. Noise of slopes is
+// least where a column reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled
+// to. So where rows reach r from c, a column's spread is at least inside·r/√B. Two signs tell r:
 //
-//   - σ over a, the distance from c to the nearer end of the box. It is below about .8 where
-//     rows lie about c, and above 1.2 only if most are near that end and few far from it.
-//     From little to much, σ goes to σ^(1−sure)·end^sure;
-//   - the R² that the radii ask for, foreseen for a look of less noise: √(R² − B) in the
-//     look's frame is how far some column reaches. If it is a skewed one, σ > a, then all
-//     of that; any other column is suspected only where R² is beyond 2B.
-//
-// The less noise, the farther out are the rows for which R² is worth its noise: sure falls
-// from mostSure with what noise may hide.
+//   - t² is the variance that the look is sure of: less its noise, with half of what clipping took. a is
+//     the distance from c to the nearer end of the box. Exponential rows at that end have t = a,
+//     lognormal ones t = 1.3a, rows of which nine in ten are at the end t ≥ 3a; all others less.
+//     r is tail·t(t/a)², but not beyond the box, nor beyond the R that the radii ask for, foreseen
+//     for a look of less noise, farthest at most, or longest·σ where that is more: radii do not see a
+//     few rows, and bounds that are far too wide say nothing of any;
+//   - an earlier look, which clipped farther out, saw more variance than this one may have missed in
+//     noise: rows lie there. r is what the earlier look reached.
 const (
 	floor     = .7
 	halfLost  = .5
 	widest    = 4    // of an eigenvalue in the look's frame
 	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
 	halfway   = .5   // sd of a column's mean at which it is worth half
-	mostSure  = .9
-	perHidden = .85
-	little    = .8
-	much      = 1.2
-	skewed    = 1.1
+	inside    = .8
+	tail      = 3.5
+	longest   = 10
+	farthest  = 8
+	surely    = 3      // standard deviations
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
-// Next returns the frame of the next look, by the look before it, of m columns; n is the number
-// of rows where that is public, else the look has it. Its radius is for Plan.Radius to set.
-func Next(look *release.Look, n float64, m int) *release.Frame {
+// Next returns the frame of the next look, by the looks before it, of m columns; n is the number
+// of rows where that is public, else the last look has it. Its radius is for Plan.Radius to set.
+func Next(looks []release.Look, n float64, m int) *release.Frame {
+	look, earlier := &looks[len(looks)-1], looks[:len(looks)-1]
 	if look.NNoise > 0 || n <= 0 {
 		n = max(float64(look.N), look.NNoise, 1)
 	}
 	l := look.Frame.Inverse()
-	spread, mean := make([]float64, m), make([]float64, m) // of rows whose u is spread by 1; the noise on the mean
-	for j := range m {
-		spread[j] = floats.Norm(l[j*m:(j+1)*m], 2)
-		mean[j] = spread[j] * look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
-	}
-	c := centre(look, n, l, mean)
+	c := centre(look, n, l)
 	cov := covariance(look, n, l, c)
-	ends, other := reached(look, n)
-	sure := mostSure - perHidden*hidden(look, n, m)
-	for j, old := range spread {
-		sigma, near, far := math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean[j], 1), 1+math.Abs(c[j])
-		by := other
-		if sigma > skewed*near {
-			by = ends
-		}
-		sigma = raised(sigma, sigma/near, sure*far/math.Sqrt(filled(m)), by*old, sure)
-		cov[j*m+j] = sigma*sigma + narrowest
+	for j, r := range reaches(look, earlier, n, c, cov) {
+		cov[j*m+j] = max(cov[j*m+j], inside*inside*r*r/filled(m)) + narrowest
 	}
 	next := &release.Frame{Centre: c, Matrix: slices.Clone(look.Frame.Matrix)}
 	if !dense.Cholesky(cov, m) { // not finite: the frame is kept
@@ -90,13 +77,44 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	return next
 }
 
-// raised is the spread that a column is to have: skew is σ/a, and asked is what the radii say.
-func raised(sigma, skew, end, asked, sure float64) float64 {
-	if sigma >= end {
-		return sigma
+// reaches is r, by column; cov is that of the next frame.
+func reaches(look *release.Look, earlier []release.Look, n float64, c, cov []float64) []float64 {
+	m, asked := len(c), min(reached(look, n), farthest)
+	told, noise := variances(look, n, c)
+	clipped := min(halfLost*look.Frame.Lost/n, 1)
+	reach := make([]float64, m)
+	for j, unit := range spreads(look.Frame.Inverse(), m) {
+		t := math.Sqrt(max(0, told[j]-noise[j]+unit*unit*clipped))
+		a := min(1-math.Abs(c[j])+unit*meanNoise(look, n), 1)
+		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*unit, longest*math.Sqrt(cov[j*m+j])))
 	}
-	grade := min(max((skew-little)/(much-little), 0), 1)
-	return max(sigma*math.Pow(end/sigma, sure*grade), min(asked, end))
+	for i := range earlier {
+		e := &earlier[i]
+		before, its := variances(e, n, c)
+		for j, unit := range spreads(e.Frame.Inverse(), m) {
+			if before[j]-surely*its[j] > told[j]+noise[j] {
+				reach[j] = max(reach[j], e.Frame.Radius*unit)
+			}
+		}
+	}
+	for j := range reach {
+		reach[j] = min(reach[j], 1+math.Abs(c[j]))
+	}
+	return reach
+}
+
+// spreads are those of columns whose u is spread by 1.
+func spreads(l []float64, m int) []float64 {
+	out := make([]float64, m)
+	for j := range out {
+		out[j] = floats.Norm(l[j*m:(j+1)*m], 2)
+	}
+	return out
+}
+
+// meanNoise is the standard deviation of the noise on a mean of u.
+func meanNoise(look *release.Look, n float64) float64 {
+	return look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
 }
 
 // hidden is the variance in the look's frame that noise and clipping may hide, 1 at most.
@@ -107,39 +125,31 @@ func hidden(look *release.Look, n float64, m int) float64 {
 // filled is B.
 func filled(m int) float64 { return float64(m) + 2*math.Sqrt(float64(2*m)) }
 
-// reached is √((R² − B)/B), and √((R² − 2B)/B), for the R² that a later look would choose.
-func reached(look *release.Look, n float64) (skewed, other float64) {
-	f, b := look.Frame, filled(len(look.Frame.Centre))
+// reached is the R that a later look would choose.
+func reached(look *release.Look, n float64) float64 {
 	if look.Radii == nil {
-		return 0, 0
+		return farthest
 	}
 	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball, standsOut)
-	square := edges[best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))]
-	return math.Sqrt(max(square/b-1, 0)), math.Sqrt(max(square/b-2, 0))
+	r := look.Frame.Radius
+	return math.Sqrt(edges[best(edges, lost, lastLook*look.Noise.SD()/(r*r), len(look.Frame.Centre))])
 }
 
-func centre(look *release.Look, n float64, l, noise []float64) []float64 {
-	m, c := len(noise), make([]float64, len(noise))
+func centre(look *release.Look, n float64, l []float64) []float64 {
+	m := len(look.Frame.Centre)
+	c, unit := make([]float64, m), spreads(l, m)
 	dense.MulLowerVec(c, l, m, look.Statistics.Vector()[:m])
 	for j, from := range look.Frame.Centre {
-		doubt := noise[j] / halfway
+		doubt := unit[j] * meanNoise(look, n) / halfway
 		c[j] = min(max(from+c[j]/n/(1+doubt*doubt), -1), 1)
 	}
 	return c
 }
 
-// covariance is that of the rows about c, in scaled units.
+// covariance is that of the rows about c, in scaled units, its eigenvalues raised.
 func covariance(look *release.Look, n float64, l, c []float64) []float64 {
-	m, z := len(c), look.Statistics.Vector()
-	u, s := make([]float64, m), make([]float64, m*m)
-	for j, row := range look.Frame.Matrix {
-		for i, w := range row {
-			u[j] += w * (c[i] - look.Frame.Centre[i])
-		}
-		for k := range j + 1 {
-			s[j*m+k] = z[release.Index(m, j, k)]/n - u[j]*u[k]
-		}
-	}
+	m := len(c)
+	s := about(look, n, c)
 	values, vectors, root := make([]float64, m), make([]float64, m*m), make([]float64, m*m)
 	dense.SymEigen(values, vectors, s, m, root)
 	least := hidden(look, n, m)
@@ -153,6 +163,37 @@ func covariance(look *release.Look, n float64, l, c []float64) []float64 {
 	return s
 }
 
+// about is the covariance of u about that of c, as the look has it: with ū its mean, d = W(c − c_look),
+// S = Σũũᵀ/n − dūᵀ − ūdᵀ + ddᵀ.
+func about(look *release.Look, n float64, c []float64) []float64 {
+	m, z := len(c), look.Statistics.Vector()
+	d, s := make([]float64, m), make([]float64, m*m)
+	for j, row := range look.Frame.Matrix {
+		for i, w := range row {
+			d[j] += w * (c[i] - look.Frame.Centre[i])
+		}
+	}
+	for j := range m {
+		for k := range m {
+			s[j*m+k] = (z[release.Index(m, min(j, k), max(j, k))]-d[j]*z[k]-d[k]*z[j])/n + d[j]*d[k]
+		}
+	}
+	return s
+}
+
+// variances are those of the columns about c, in scaled units, and the standard deviations of their noise:
+// that of Σũ counts 2d times.
+func variances(look *release.Look, n float64, c []float64) (v, noise []float64) {
+	m, l, s := len(c), look.Frame.Inverse(), about(look, n, c)
+	v, noise = make([]float64, m), make([]float64, m)
+	for j, unit := range spreads(l, m) {
+		d := (c[j] - look.Frame.Centre[j]) / unit
+		v[j] = dense.QuadForm(s, m, l[j*m:(j+1)*m])
+		noise[j] = unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*meanNoise(look, n))
+	}
+	return v, noise
+}
+
 // Looks that several custodians take together have one round each, in which radii and sums are shared at
 // once: R is chosen before the radii of its frame are known, and these tell afterwards what it clipped. With C
 // the covariance about c′ that a look told, rows have
@@ -164,10 +205,10 @@ func covariance(look *release.Look, n float64, l, c []float64) []float64 {
 // multivariate t law then.
 const foreseenFreedom = 5
 
-// After is the frame of the look t of a plan, t ≥ 1, after this one, with its radius; n and noise are as for Next
+// After is the frame of the look t of a plan, t ≥ 1, after those before it, with its radius; n and noise are as for Next
 // and Radius.
-func (p Plan) After(t int, look *release.Look, n float64, m int, noise func(f *release.Frame) release.Noise) *release.Frame {
-	next := Next(look, n, m)
+func (p Plan) After(t int, looks []release.Look, n float64, m int, noise func(f *release.Frame) release.Noise) *release.Frame {
+	next, look := Next(looks, n, m), &looks[len(looks)-1]
 	return p.Radius(t, next, foreseen(look, next, n), n, noise)
 }
 

@@ -154,11 +154,12 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	end := lastSeen(h, s, stands)
+	end, out := lastSeen(h, s, stands)
 	a := lightest
-	if end == 0 { // nothing stands out, and nothing is known of how H falls
-		end, a = 1, 0
+	if !out { // nothing is known of how H falls
+		a = 0
 	}
+	end = max(end, 1) // where the least bin has all that is seen, H is continued from its upper edge
 	seen := max(min(h[end], n), standsOut*s[end])
 	for i := end - 1; i >= 1; i-- {
 		if more := min(h[i], n); more >= steeper*seen {
@@ -179,8 +180,9 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 	return h, proven
 }
 
-// lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge.
-func lastSeen(h, s []float64, stands float64) int {
+// lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge, and
+// whether any bin stands out.
+func lastSeen(h, s []float64, stands float64) (end int, out bool) {
 	k := len(s)
 	count := func(i int) float64 { return h[i] - h[i+1] }
 	sd, firm := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0 // of a count
@@ -192,13 +194,13 @@ func lastSeen(h, s []float64, stands float64) int {
 	for firm < k-1 && count(firm+1) > standsOut*sd {
 		firm++
 	}
-	end := firm
+	end, out = firm, count(firm) > standsOut*sd
 	for i := firm + 1; i < k; i++ {
 		if h[i] > (stands+gap*float64(i-firm))*s[i] {
 			end = i
 		}
 	}
-	return end
+	return end, out
 }
 
 // bridge returns the sums of the k bins from outside, with 0 above the last, their standard

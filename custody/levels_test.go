@@ -182,7 +182,7 @@ func TestByLevelInSteps(t *testing.T) {
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
 		must.Get(custody.Publish(t.Context(), o))(t)
 		r := must.Get(release.ReadFile(o.Path))(t)
-		if len(r.Looks()) != 3 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
+		if looks := len(r.Looks()); looks < 3 || looks > 4 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
 			t.Fatalf("%+v: %d looks, levels %+v", privacy, len(r.Looks()), r.Levels)
 		}
 		spent, whole, f := 0.0, 1.0, r.Frame

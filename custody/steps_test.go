@@ -130,7 +130,7 @@ func TestStepsChooseNoise(t *testing.T) {
 		epsilon float64
 		steps   int
 		kind    release.Kind
-	}{{4000, 10, 3, release.Ball}, {4000, 1, 3, release.Gaussian}, {400, 10, 3, release.Gaussian}, {50, 1, 1, release.Laplace}} {
+	}{{4000, 10, 4, release.Ball}, {4000, 1, 4, release.Gaussian}, {400, 10, 4, release.Gaussian}, {50, 1, 1, release.Laplace}} {
 		values := make([]float64, 4*c.rows)
 		for i := range values {
 			values[i] = min(max(.4*rng.NormFloat64(), -1), 1)
@@ -194,7 +194,7 @@ func TestStepsRecord(t *testing.T) {
 			t.Errorf("%s: n = %v, %d", nb, n, r.N)
 		}
 		for i := range looks[1:] {
-			next, found := ssp.RoundFrame(adaptive.Next(&looks[i], n, r.Dim())), looks[i+1].Frame
+			next, found := ssp.RoundFrame(adaptive.Next(looks[:i+1], n, r.Dim())), looks[i+1].Frame
 			if !reflect.DeepEqual(next.Centre, found.Centre) || !reflect.DeepEqual(next.Matrix, found.Matrix) {
 				t.Errorf("%s: frame %d is %+v, not %+v", nb, i+2, found, next)
 			}

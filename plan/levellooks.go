@@ -65,12 +65,12 @@ func newLevelCrowd(sums []float64, m, k int, n float64, standard []float64) (*le
 
 // levelLook takes the look of step t by levels: counts, sums within them and products, as release.TakeLevels takes them.
 func (l *looker) levelLook(t int, f *release.Frame, weights [][]float64) (look release.Look, own *release.LevelNoise, measured []float64, err error) {
-	u := l.in(f)
 	noise := func(f *release.Frame) (noise release.Noise, err error) {
 		noise, own, err = l.budget.LevelNoise(l.m, f, l.plan.Looks[t])
 		return noise, err
 	}
-	if err = l.within(&look, t, f, u, noise); err != nil {
+	u, err := l.within(&look, t, f, noise)
+	if err != nil {
 		return look, nil, nil, err
 	}
 	look.Frame.Weight = look.Frame.Radius * l.budget.LevelWeight()

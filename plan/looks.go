@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/custody"
@@ -161,34 +162,41 @@ func (o *order) looks(c *crowd, rng *rand.Rand) (l *looker, err error) {
 // before takes the looks before step t, from 0, and returns its frame.
 func (l *looker) before(t int) (frame *release.Frame, err error) {
 	frame = l.Frame
+	var looks []release.Look
 	for before := range t {
 		look, err := l.look(before, frame)
 		if err != nil {
 			return nil, err
 		}
-		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.m))
+		looks = append(looks, look)
+		frame = ssp.RoundFrame(adaptive.Next(looks, l.n, l.m))
 	}
 	return frame, nil
 }
 
-// within gives a look of step t its radii, of rows u in a frame, and the frame with the radius that they tell.
-func (l *looker) within(look *release.Look, t int, f *release.Frame, u []float64, noiseIn func(*release.Frame) (release.Noise, error)) (err error) {
+// within gives a look of step t its radii, of rows in a frame, and the frame with the radius that they tell, or the
+// box, and returns the rows in that.
+func (l *looker) within(look *release.Look, t int, f *release.Frame, noiseIn func(*release.Frame) (release.Noise, error)) (u []float64, err error) {
+	u = l.in(f)
 	if look.Radii, err = l.radii(t, f, u); err != nil {
-		return err
+		return nil, err
 	}
 	look.Frame = ssp.RoundFrame(l.plan.Radius(t, f, look.Radii, l.n, func(f *release.Frame) release.Noise {
 		noise, failed := noiseIn(f)
 		err = errors.Join(err, failed)
 		return noise
 	}))
-	return err
+	if !slices.Equal(f.Centre, look.Frame.Centre) {
+		u = l.in(look.Frame)
+	}
+	return u, err
 }
 
 // look takes the look of step t, from 0.
 func (l *looker) look(t int, f *release.Frame) (look release.Look, err error) {
-	u := l.in(f)
 	noise := func(f *release.Frame) (release.Noise, error) { return l.budget.Noise(l.m, f, l.plan.Looks[t]) }
-	if err = l.within(&look, t, f, u, noise); err != nil {
+	u, err := l.within(&look, t, f, noise)
+	if err != nil {
 		return look, err
 	}
 	if look.Noise, err = noise(look.Frame); err != nil {

@@ -10,7 +10,7 @@ import numpy as np
 N, M = 2000.0, 3
 S = 4.2246788893288878  # sd of Gaussian noise for ε = 1, δ = 1e-6 at sensitivity 1
 SLANT, STANDS_OUT, GAP, DOUBT, LIGHTEST, STEEPER = 0.25, 2.5, 0.4, 0.25, 1.7, 6
-FIRST, LATER = 0.105, 0.11993796674444762  # shares of the looks
+FIRST, LATER = 0.13707196199378816, 0.13707196199378816  # shares of the looks
 
 count_sd = 9.5
 counts = np.array([3, -7, 5, 20, -4, 16, 40, 33, 70, 110, 160, 230, 301, 330, 280, 205, 120, 60, 30,
@@ -59,39 +59,52 @@ def radius(share, weight):
     return r, weight * r, t[best], unit * upper[best]
 
 
-def following(look, z):
-    """Centre and W of the next frame, of the sums z that the look released."""
-    r, kappa, taken, sd = look
-    c = np.array([0.1, -0.8, 0.25])
-    w = np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float)
+def told(c, w, z, sd, kappa, at):
+    """Variances about the point at, in scaled units, and the noise on them; the covariance of u."""
+    second = np.zeros((M, M))
+    second[np.triu_indices(M)] = z[M:] / N
+    second = np.triu(second, 1).T + second
+    inverse, d, mean = np.linalg.inv(w), w @ (at - c), z[:M] / N
+    s = second - np.outer(d, mean) - np.outer(mean, d) + np.outer(d, d)
+    spread = np.linalg.norm(inverse, axis=1)
+    mean_noise = sd / (math.sqrt(2) * kappa) / N
+    noise = spread**2 * np.hypot(sd / N, 2 * (at - c) / spread * mean_noise)
+    return np.diag(inverse @ s @ inverse.T), noise, s
+
+
+def following(before, look):
+    """Centre and W of the frame after two looks, each its c, W and z, and what radius() says of it."""
+    (c, w, z), (r, kappa, taken, sd) = look
     inverse = np.linalg.inv(w)
     spread = np.linalg.norm(inverse, axis=1)
     mean_noise = spread * sd / (math.sqrt(2) * kappa) / N
     centre = np.clip(c + inverse @ (z[:M] / N) / (1 + (mean_noise / 0.5) ** 2), -1, 1)
-    second = np.zeros((M, M))
-    second[np.triu_indices(M)] = z[M:] / N
-    second = np.triu(second, 1).T + second
-    u = w @ (centre - c)
+    variance, noise, s = told(c, w, z, sd, kappa, centre)
     hidden = min(0.7 * (math.sqrt(M) * sd + 0.5 / M * taken) / N, 1)
-    values, vectors = np.linalg.eigh(second - np.outer(u, u))
+    values, vectors = np.linalg.eigh(s)
     cov = inverse @ (vectors * np.clip(values, hidden, 4)) @ vectors.T @ inverse.T
     filled = M + 2 * math.sqrt(2 * M)
-    foreseen = upper[int(np.hypot(sd / r**2 / 3 * upper, SLANT / M * lost()).argmin())]
-    ends, other = (math.sqrt(max(foreseen / filled - x, 0)) for x in (1, 2))
-    sure = 0.9 - 0.85 * hidden
+    foreseen = min(math.sqrt(upper[int(np.hypot(sd / r**2 / 3 * upper, SLANT / M * lost()).argmin())]), 8)
+    (c0, w0, z0), (r0, kappa0, _, sd0) = before
+    variance0, noise0, _ = told(c0, w0, z0, sd0, kappa0, centre)
+    spread0 = np.linalg.norm(np.linalg.inv(w0), axis=1)
     for j in range(M):
-        sigma, far = math.sqrt(cov[j, j]), 1 + abs(centre[j])
+        t = math.sqrt(max(variance[j] - noise[j] + min(0.5 * taken / N, 1) * spread[j] ** 2, 0))
         near = min(1 - abs(centre[j]) + mean_noise[j], 1)
-        end, asked = sure * far / math.sqrt(filled), (ends if sigma > 1.1 * near else other) * spread[j]
-        if sigma < end:
-            grade = min(max((sigma / near - 0.8) / 0.4, 0), 1)
-            sigma = max(sigma * (end / sigma) ** (sure * grade), min(asked, end))
-        cov[j, j] = sigma**2 + 1e-7
+        reach = min(3.5 * t**3 / near**2, max(foreseen * spread[j], 10 * math.sqrt(cov[j, j])))
+        if variance0[j] - 3 * noise0[j] > variance[j] + noise[j]:
+            reach = max(reach, r0 * spread0[j])
+        reach = min(reach, 1 + abs(centre[j]))
+        cov[j, j] = max(cov[j, j], 0.64 * reach**2 / filled) + 1e-7
     return centre, np.linalg.inv(np.linalg.cholesky(cov))
 
 
-print(radius(FIRST, 1 / 2))
-later = radius(LATER, 1 / 4)
+first, later = radius(FIRST, 1 / 2), radius(LATER, 1 / 4)
+print(first)
 print(later)
-for x in following(later, np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500.0])):
-    print(np.round(x, 8))
+last = (np.array([0.1, -0.6, 0.25]), np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float),
+        np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500.0]))
+early = (np.zeros(M), np.diag([2.0, 2, 2]), np.array([60, -110, 30, 900, 40, 20, 950, -10, 1400.0]))
+for louder in (1, 100):  # the early look tells of the last column, and of none
+    for x in following((early, first[:3] + (louder * first[3],)), (last, later)):
+        print(np.round(x, 8))

@@ -21,8 +21,6 @@ import (
 	"strings"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/calibration"
@@ -65,14 +63,15 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.IntVar(&s.steps, "steps", 0, "`NUMBER` of steps that is compared with 1; 0: as many as --steps auto takes")
 	f.IntVar(&s.custodians, "pool", 0, "`NUMBER` of custodians who add up their sums; 0: one has all rows")
 	byLevel := f.String("by-level", "", "several looks by the levels of a table's factor are compared with several looks at `dummies`, or with one look by levels: one")
-	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide")
+	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide, on both sides")
+	above := f.Float64("above", 1, "upper bounds are so many `TIMES` as far from lower ones")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
 	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
 	if err := f.Parse(args); err != nil {
 		return nil, err
-	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
+	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || !(*above >= 1) || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
 		return nil, errors.New("it takes flags alone; a trial, a draw, two steps and bounds once as wide are the least")
 	}
 	several := kind{s.steps, *byLevel != ""}
@@ -97,7 +96,9 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 		if err != nil {
 			return nil, err
 		}
-		floats.Scale(1 / *wide, r.Rows)
+		for i, v := range r.Rows {
+			r.Rows[i] = ((v+1) / *above - 1) / *wide
+		}
 		if err := r.fit(ctx); err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 	}
 	var levels bytes.Buffer
 	if err := run(t.Context(), &levels, io.Discard, strings.Fields("-only abalone-sex -trials 1 -by-level one -chains 1 -draws 100 -delta 0")); err != nil ||
-		!strings.Contains(levels.String(), "| abalone-sex, slopes | 4177 | 1 → 3 |") || !strings.Contains(levels.String(), "| abalone-sex, levels | 4177 |") {
+		!strings.Contains(levels.String(), "| abalone-sex, slopes | 4177 | 1 → 4 |") || !strings.Contains(levels.String(), "| abalone-sex, levels | 4177 |") {
 		t.Errorf("%v\n%s", err, &levels)
 	}
 	for _, args := range []string{"-only red -by-level one", "-by-level colour", "-only nobody", "-only red,red", "-trials 0", "-steps 1", "-wide 0", "stray", "-method nobody"} {

@@ -43,7 +43,7 @@ func (p *stepPlant) publish(rows [][]float64, trial int) (*release.Release, erro
 	var looks []release.Look
 	for t := range p.Steps {
 		if t > 0 {
-			frame = adaptive.Next(&looks[t-1], n, m)
+			frame = adaptive.Next(looks, n, m)
 		}
 		ball, err := ssp.NewBall(ssp.RoundFrame(frame), m)
 		if err != nil {

@@ -151,7 +151,7 @@ func TestFamilyInSteps(t *testing.T) {
 	write(t, "pums.schema.json", schema)
 	order := []string{"--eps", "10", "--formula", "married ~ age + educ + income", "--no-ledger"}
 	first := fit(append(order, "--family", "binomial")...).finished(t).says(t, "--by-level married")
-	must.Say(t, must.Folded(first.stdout), "Odds ratio", "rows of each level of married", "as the last of 3 looks", "normal covariates")
+	must.Say(t, must.Folded(first.stdout), "Odds ratio", "rows of each level of married", "as the last of 4 looks", "normal covariates")
 	brief := append([]string{"pums.release.json"}, quick...)
 	command(append([]string{"infer"}, brief...)...).says(t, "say --family binomial or probit")
 	line := command(append([]string{"infer", "--formula", "income ~ married + age"}, brief...)...).finished(t)
