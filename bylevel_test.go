@@ -68,7 +68,7 @@ func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor strin
 // tell with little noise what one of all rows does; of a model without the factor so does one that is not by levels.
 func TestByLevelOfHalves(t *testing.T) {
 	testsize.Full(t, "TestJointLevelsSBC of nuts/exact has the law of several releases")
-	rows, all := groupedRows(t, 600, 1, replaced(100))
+	rows, all := groupedRows(t, 600, 1, replaced(1000))
 	rng := rand.New(rand.NewPCG(6, 8))
 	var parts [2][]float64
 	for i, row := range rows {
@@ -80,10 +80,10 @@ func TestByLevelOfHalves(t *testing.T) {
 	}
 	var custodians []dpreg.Custodian
 	for i, flat := range parts {
-		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, replaced(100), rng)})
+		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, replaced(1000), rng)})
 	}
 	tellAlike(t, all, custodians)
-	custodians[1].Release = publishGrouped(t, &all.Schema, parts[1], "", 1, replaced(100), rng)
+	custodians[1].Release = publishGrouped(t, &all.Schema, parts[1], "", 1, replaced(1000), rng)
 	for _, r := range []**release.Release{&all, &custodians[0].Release, &custodians[1].Release} {
 		*r = must.Get((*r).Select("y ~ x"))(t)
 	}

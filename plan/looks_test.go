@@ -21,7 +21,7 @@ import (
 // Foresee has, within a factor of 1.3: where frames are found, and where they are not.
 func TestForeseeSteps(t *testing.T) {
 	testsize.Full(t, "infers from releases for some twenty seconds")
-	const releases = 7
+	const releases = 15
 	for _, c := range []struct {
 		p              int
 		n              int64
