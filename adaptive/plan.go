@@ -37,7 +37,7 @@ type Plan struct {
 const (
 	fine          = .05
 	leastShare    = .02
-	mostEarly     = .45 // of all early looks together
+	mostEarly     = .35 // of all early looks together
 	radiiEarly    = .2  // of the share of an early step, or what tells one row of wellSeenEarly, if that is little
 	wellSeenEarly = 50
 	wellSeen      = 1000
@@ -126,12 +126,12 @@ const (
 )
 
 // The noise on a count of radii may be one in so many of the rows. Where it is more, radii say
-// nothing: R may be anything, and nearly all rows are clipped. Where it is a quarter of that, a fourth look
+// nothing: R may be anything, and nearly all rows are clipped. Where it is a third of that, a fourth look
 // finds directions behind directions, also in bounds that are ten times too wide, and costs a tenth at
 // most.
 const (
 	leastSeen  = 10
-	fourthSeen = 40
+	fourthSeen = 30
 )
 
 // binSD is the standard deviation of the noise on a count of radii with this share.
