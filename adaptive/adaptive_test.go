@@ -61,6 +61,7 @@ func TestFramesAreSane(t *testing.T) {
 				for _, n := range []float64{0, 1, 1000, 1e9} {
 					pr := release.Privacy{Epsilon: epsilon, Delta: delta, Neighbours: release.AddRemove}
 					plan, f := NewPlan(m, n, pr, 4), First(m)
+					var looks []release.Look
 					for i := range plan.Looks {
 						r := &release.Radii{Least: -8, Counts: make([]int64, 1+10*i), Scale: 1 / (epsilon * plan.Radii[i])}
 						for k := range r.Counts {
@@ -76,7 +77,8 @@ func TestFramesAreSane(t *testing.T) {
 							z[k] = rng.NormFloat64() * look.Noise.SD()
 						}
 						look.Statistics = release.StatisticsFromVector(m, z)
-						f = Next([]release.Look{look}, n, m)
+						looks = append(looks, look)
+						f = Next(looks, n, m)
 						sane(t, f)
 					}
 				}
@@ -88,7 +90,7 @@ func TestFramesAreSane(t *testing.T) {
 // Shares are above 0 and add up to at most 1, as exact numbers, and the last look has most
 // where rows are many.
 func TestShares(t *testing.T) {
-	for steps := 1; steps < 9; steps++ {
+	for _, steps := range []int{1, 2, 3, 4, 5, 6, 7, 8, 100} {
 		for _, n := range []float64{0, 1e3, 1e4, 1e8} {
 			for _, delta := range []float64{0, 1e-6} {
 				p, sum := NewPlan(4, n, release.Privacy{Epsilon: 1, Delta: delta}, steps), new(big.Rat)
@@ -102,7 +104,7 @@ func TestShares(t *testing.T) {
 				if sum.Cmp(big.NewRat(1, 1)) > 0 || len(p.Looks) != steps || len(p.Radii) != steps {
 					t.Errorf("%d steps of %v rows: %v", steps, n, p)
 				}
-				if n == 1e8 && p.Looks[steps-1] < .64 {
+				if n == 1e8 && steps < 9 && p.Looks[steps-1] < .64 {
 					t.Errorf("the last look of %v rows has %v", n, p.Looks)
 				}
 			}

@@ -47,8 +47,8 @@ const (
 	halfway   = .5   // sd of a column's mean at which it is worth half
 	inside    = .8
 	tail      = 3.5
-	longest   = 10
-	farthest  = 8
+	longest   = 10     // spreads of the next frame
+	farthest  = 8      // in the look's frame
 	surely    = 3      // standard deviations
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
@@ -79,21 +79,19 @@ func Next(looks []release.Look, n float64, m int) *release.Frame {
 
 // reaches is r, by column; cov is that of the next frame.
 func reaches(look *release.Look, earlier []release.Look, n float64, c, cov []float64) []float64 {
-	m, asked := len(c), min(reached(look, n), farthest)
-	told, noise := variances(look, n, c)
+	m, asked := len(c), reached(look, n)
+	now := told(look, n, c)
 	clipped := min(halfLost*look.Frame.Lost/n, 1)
 	reach := make([]float64, m)
-	for j, unit := range spreads(look.Frame.Inverse(), m) {
-		t := math.Sqrt(max(0, told[j]-noise[j]+unit*unit*clipped))
-		a := min(1-math.Abs(c[j])+unit*meanNoise(look, n), 1)
-		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*unit, longest*math.Sqrt(cov[j*m+j])))
+	for j, of := range now {
+		t := math.Sqrt(max(0, of.variance-of.noise+of.unit*of.unit*clipped))
+		a := min(1-math.Abs(c[j])+of.unit*meanNoise(look, n), 1)
+		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*of.unit, longest*math.Sqrt(cov[j*m+j])))
 	}
 	for i := range earlier {
-		e := &earlier[i]
-		before, its := variances(e, n, c)
-		for j, unit := range spreads(e.Frame.Inverse(), m) {
-			if before[j]-surely*its[j] > told[j]+noise[j] {
-				reach[j] = max(reach[j], e.Frame.Radius*unit)
+		for j, before := range told(&earlier[i], n, c) {
+			if before.variance-surely*before.noise > now[j].variance+now[j].noise {
+				reach[j] = max(reach[j], earlier[i].Frame.Radius*before.unit)
 			}
 		}
 	}
@@ -103,8 +101,8 @@ func reaches(look *release.Look, earlier []release.Look, n float64, c, cov []flo
 	return reach
 }
 
-// spreads are those of columns whose u is spread by 1.
-func spreads(l []float64, m int) []float64 {
+// units are the spreads of columns whose u is spread by 1, L = W⁻¹.
+func units(l []float64, m int) []float64 {
 	out := make([]float64, m)
 	for j := range out {
 		out[j] = floats.Norm(l[j*m:(j+1)*m], 2)
@@ -125,19 +123,19 @@ func hidden(look *release.Look, n float64, m int) float64 {
 // filled is B.
 func filled(m int) float64 { return float64(m) + 2*math.Sqrt(float64(2*m)) }
 
-// reached is the R that a later look would choose.
+// reached is the R that a later look would choose, farthest at most: of a look whose radii are noise it may be anything.
 func reached(look *release.Look, n float64) float64 {
 	if look.Radii == nil {
 		return farthest
 	}
 	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball, standsOut)
 	r := look.Frame.Radius
-	return math.Sqrt(edges[best(edges, lost, lastLook*look.Noise.SD()/(r*r), len(look.Frame.Centre))])
+	return min(math.Sqrt(edges[best(edges, lost, lastLook*look.Noise.SD()/(r*r), len(look.Frame.Centre))]), farthest)
 }
 
 func centre(look *release.Look, n float64, l []float64) []float64 {
 	m := len(look.Frame.Centre)
-	c, unit := make([]float64, m), spreads(l, m)
+	c, unit := make([]float64, m), units(l, m)
 	dense.MulLowerVec(c, l, m, look.Statistics.Vector()[:m])
 	for j, from := range look.Frame.Centre {
 		doubt := unit[j] * meanNoise(look, n) / halfway
@@ -181,17 +179,19 @@ func about(look *release.Look, n float64, c []float64) []float64 {
 	return s
 }
 
-// variances are those of the columns about c, in scaled units, and the standard deviations of their noise:
-// that of Σũ counts 2d times.
-func variances(look *release.Look, n float64, c []float64) (v, noise []float64) {
+// spread is what a look tells of how far a column's rows are spread, in scaled units: their variance about a point, the
+// standard deviation of the noise on it, and the spread of rows whose u is spread by 1.
+type spread struct{ variance, noise, unit float64 }
+
+// told are the spreads of the columns about c; noise on Σũ counts 2d times, d how far c is from the look's centre in units.
+func told(look *release.Look, n float64, c []float64) []spread {
 	m, l, s := len(c), look.Frame.Inverse(), about(look, n, c)
-	v, noise = make([]float64, m), make([]float64, m)
-	for j, unit := range spreads(l, m) {
+	out := make([]spread, m)
+	for j, unit := range units(l, m) {
 		d := (c[j] - look.Frame.Centre[j]) / unit
-		v[j] = dense.QuadForm(s, m, l[j*m:(j+1)*m])
-		noise[j] = unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*meanNoise(look, n))
+		out[j] = spread{dense.QuadForm(s, m, l[j*m:(j+1)*m]), unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*meanNoise(look, n)), unit}
 	}
-	return v, noise
+	return out
 }
 
 // Looks that several custodians take together have one round each, in which radii and sums are shared at

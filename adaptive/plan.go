@@ -32,13 +32,13 @@ type Plan struct {
 // of variance in scaled units, with a share s by more than x/√s (Gaussian) or x/s. An early
 // look gets the share that finds a variance of fine, and no less or more than the bounds.
 //
-// The clipping of the last look counts: its radii get the part of its share that tells one row
-// of wellSeen, within bounds.
+// Radii that say nothing waste a look: early ones have besides what tells one row of wellSeenEarly, up to leastShare and a step's own. The
+// clipping of the last look counts: its radii get the part of its share that tells one row of wellSeen, within bounds.
 const (
 	fine          = .05
 	leastShare    = .02
 	mostEarly     = .35 // of all early looks together
-	radiiEarly    = .2  // of the share of an early step, or what tells one row of wellSeenEarly, if that is little
+	radiiEarly    = .2  // of the share of an early step
 	wellSeenEarly = 50
 	wellSeen      = 1000
 	leastLast     = .03
@@ -53,8 +53,8 @@ func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
 	p, left := Plan{}, 1-1./(1<<40) // rounded shares may add up to more
 	seen := shareOf(binSD(pr, 1)*wellSeenEarly/max(n, 1), pr)
 	for range steps - 1 {
-		share := min(max(early, leastShare), mostEarly/float64(max(2, steps-1)))
-		look, radii := share*(1-radiiEarly), max(share*radiiEarly, min(seen, leastShare))
+		share := min(max(early, leastShare), mostEarly/float64(max(2, steps-1))) // a single one has no more than one of two
+		look, radii := share*(1-radiiEarly), max(share*radiiEarly, min(seen, leastShare, share))
 		p.Looks, p.Radii = append(p.Looks, look), append(p.Radii, radii)
 		left -= look + radii
 	}
@@ -116,9 +116,9 @@ func unit(m int, pr release.Privacy) float64 {
 
 // A first look finds nothing where noise hides the box: then one look serves. The bounds are
 // those of x beyond which some of many small tables lost by more steps. Of pure ε they are
-// stricter: there a share s costs 1/s in noise, and not 1/√s. A box of two columns has few corners, and of
-// one covariate one look holds what clipping moves: of incomes on education at ε = 0.3, or of residuals that
-// grow with a skewed covariate, several hold 75 to 85 %. Where bounds may be far too wide they are to be asked for.
+// stricter: there a share s costs 1/s in noise, and not 1/√s. A box of two columns has few corners, and the one
+// slope takes all that clipping moves, where the response has a long tail or residuals grow with a skewed
+// covariate: one look holds it, several hold it less. Where bounds may be far too wide they are to be asked for.
 const (
 	fewColumns   = 2
 	mostGaussian = .6
