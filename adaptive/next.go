@@ -31,12 +31,14 @@ func First(m int) *release.Frame {
 // least where a column reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled
 // to. So where rows reach r from c, a column's spread is at least inside·r/√B. Two signs tell r:
 //
-//   - t² is the variance that the look is sure of: less its noise, with half of what clipping took. a is
-//     the distance from c to the nearer end of the box. Exponential rows at that end have t = a,
-//     lognormal ones t = 1.3a, rows of which nine in ten are at the end t ≥ 3a; all others less.
-//     r is tail·t(t/a)², but not beyond the box, nor beyond the R that the radii ask for, foreseen
-//     for a look of less noise, farthest at most, or longest·σ where that is more: radii do not see a
-//     few rows, and bounds that are far too wide say nothing of any;
+//   - t² is the column's variance, with half of what clipping took. a is the distance from c to the nearer
+//     end of the box. Exponential rows at that end have t = a, lognormal ones t = 1.3a, rows of which nine
+//     in ten are at the end t ≥ 3a; all others less. r is tail·t(t/a)², but not beyond the box, nor beyond
+//     the R that the radii ask for, foreseen for a look of less noise, farthest at most, or longest·σ where
+//     that is more: radii do not see a few rows. A look after the first is where most rows are, and sees what
+//     variance is left: t² is less its noise, and bounds that are far too wide say nothing of rows. The
+//     first cannot tell few rows far out from none: t² is so much that noise may hide, and near an end r
+//     is the box;
 //   - an earlier look, which clipped farther out, saw more variance than this one may have missed in
 //     noise: rows lie there. r is what the earlier look reached.
 const (
@@ -50,6 +52,7 @@ const (
 	longest   = 10     // spreads of the next frame
 	farthest  = 8      // in the look's frame
 	surely    = 3      // standard deviations
+	maybe     = 5      // as many
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
@@ -81,10 +84,13 @@ func Next(looks []release.Look, n float64, m int) *release.Frame {
 func reaches(look *release.Look, earlier []release.Look, n float64, c, cov []float64) []float64 {
 	m, asked := len(c), reached(look, n)
 	now := told(look, n, c)
-	clipped := min(halfLost*look.Frame.Lost/n, 1)
+	clipped, noises := min(halfLost*look.Frame.Lost/n, 1), -1.
+	if len(earlier) == 0 {
+		noises = maybe
+	}
 	reach := make([]float64, m)
 	for j, of := range now {
-		t := math.Sqrt(max(0, of.variance-of.noise+of.unit*of.unit*clipped))
+		t := math.Sqrt(max(0, of.variance+noises*of.noise+of.unit*of.unit*clipped))
 		a := min(1-math.Abs(c[j])+of.unit*meanNoise(look, n), 1)
 		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*of.unit, longest*math.Sqrt(cov[j*m+j])))
 	}

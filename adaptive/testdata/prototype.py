@@ -72,8 +72,8 @@ def told(c, w, z, sd, kappa, at):
     return np.diag(inverse @ s @ inverse.T), noise, s
 
 
-def following(before, look):
-    """Centre and W of the frame after two looks, each its c, W and z, and what radius() says of it."""
+def following(look, before=None):
+    """Centre and W of the frame after one look or two, each its c, W and z, and what radius() says of it."""
     (c, w, z), (r, kappa, taken, sd) = look
     inverse = np.linalg.inv(w)
     spread = np.linalg.norm(inverse, axis=1)
@@ -85,14 +85,15 @@ def following(before, look):
     cov = inverse @ (vectors * np.clip(values, hidden, 4)) @ vectors.T @ inverse.T
     filled = M + 2 * math.sqrt(2 * M)
     foreseen = min(math.sqrt(upper[int(np.hypot(sd / r**2 / 3 * upper, SLANT / M * lost()).argmin())]), 8)
-    (c0, w0, z0), (r0, kappa0, _, sd0) = before
-    variance0, noise0, _ = told(c0, w0, z0, sd0, kappa0, centre)
-    spread0 = np.linalg.norm(np.linalg.inv(w0), axis=1)
+    if before:
+        (c0, w0, z0), (r0, kappa0, _, sd0) = before
+        variance0, noise0, _ = told(c0, w0, z0, sd0, kappa0, centre)
+        spread0 = np.linalg.norm(np.linalg.inv(w0), axis=1)
     for j in range(M):
-        t = math.sqrt(max(variance[j] - noise[j] + min(0.5 * taken / N, 1) * spread[j] ** 2, 0))
+        t = math.sqrt(max(variance[j] + (-1 if before else 5) * noise[j] + min(0.5 * taken / N, 1) * spread[j] ** 2, 0))
         near = min(1 - abs(centre[j]) + mean_noise[j], 1)
         reach = min(3.5 * t**3 / near**2, max(foreseen * spread[j], 10 * math.sqrt(cov[j, j])))
-        if variance0[j] - 3 * noise0[j] > variance[j] + noise[j]:
+        if before and variance0[j] - 3 * noise0[j] > variance[j] + noise[j]:
             reach = max(reach, r0 * spread0[j])
         reach = min(reach, 1 + abs(centre[j]))
         cov[j, j] = max(cov[j, j], 0.64 * reach**2 / filled) + 1e-7
@@ -105,6 +106,7 @@ print(later)
 last = (np.array([0.1, -0.6, 0.25]), np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float),
         np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500.0]))
 early = (np.zeros(M), np.diag([2.0, 2, 2]), np.array([60, -110, 30, 900, 40, 20, 950, -10, 1400.0]))
-for louder in (1, 100):  # the early look tells of the last column, and of none
-    for x in following((early, first[:3] + (louder * first[3],)), (last, later)):
+# The early look tells of the last column, and of none; and there is none.
+for before in ((early, first), (early, first[:3] + (100 * first[3],)), None):
+    for x in following((last, later), before):
         print(np.round(x, 8))
