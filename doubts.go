@@ -238,9 +238,6 @@ func (f *Fit) findChecked() []posterior.Parameter {
 	return all
 }
 
-// maxTold is how many columns a warning names.
-const maxTold = 5
-
 // normalityWarnings say of the columns that are 0 or 1 what the method made of them,
 // a sentence each: methods that take the covariates to be normal do so of dummies too.
 func (f *Fit) normalityWarnings() []string {
@@ -252,15 +249,13 @@ func (f *Fit) normalityWarnings() []string {
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
 	}
+	warnings = append(warnings, model.HiddenWarnings(f.Design, f.problem.Releases)...)
 	if names := f.dummiesTakenForNormal(); names != nil {
 		are := "are dummies"
 		if len(names) == 1 {
 			are = "is a dummy"
 		}
-		if more := len(names) - maxTold; more > 0 {
-			names = append(names[:maxTold], fmt.Sprintf("%d more", more))
-		}
-		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", strings.Join(names, ", "), are))
+		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", model.Listed(names), are))
 	}
 	d := f.Design.Uncrossed(f.Custodians[0].Release.Levels.Crossed())
 	d.Covariates = d.Covariates[f.Custodians[0].Release.OwnLaw():]

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -34,27 +32,17 @@ const (
 // of L levels, one of which is the reference: the law of differences does not depend on
 // which one. Where every level has a dummy (no intercept), K = I/s².
 //
-// With m̂ and v̂ the mean and variance of a column by the noisy sums, v̂ of noise r, a column's
-// spread is taken to be
+// With m̂ and ŝ the mean and sd of a column by the noisy sums, and s_y/s_x the largest ratio that they can well be read
+// to say, see standardised, in data units then
 //
-//	ŝ² = max(v̂, r), at most that of the box:
-//
-// where noise hides the spread, the noise's level stands for it. In data units then
-//
-//	slope ~ N(0, (2.5 ŝ_y/ŝ_x)²)   α ~ N(m̂_y, (5 ŝ_y)²) at x = m̂   σ ~ half-t(3, ŝ_y)
+//	slope ~ N(0, (2.5 s_y/s_x)²)   α ~ N(m̂_y, (5 ŝ_y)²) at x = m̂   σ ~ half-t(3, ŝ_y)
 //	sd(x) ~ half-t(2, ŝ_x)         mean(x) ~ N(m̂_x, (5 ŝ_x)²),
 //
 // whatever the box is in which the sums are read. A slope alone has |slope| ≤ s_y/s_x,
-// as R² ≤ 1: 2.5 times that prices none out. Only where noise hides a column may s_x lie so
-// far below ŝ_x that a possible slope is improbable; the release does not tell it
-// either, and who knows of one states a prior. There is no other floor: with growing noise
+// as R² ≤ 1: 2.5 times that prices none out. There is no other floor: with growing noise
 // all ŝ go to 1, and this prior to that without a release.
 //
-// Without an intercept columns have no centre, and m̂ = 0 but for mean(x): ŝ is a root mean
-// square. A response whose sum of squares is withheld has ŝ_y = 1.
-//
-// The columns of the releases are those of the design, in its order; their boxes may differ.
-// Means and variances are pooled, weighed by the noise in common units. All this is
+// The columns of the releases are those of the design, in its order; their boxes may differ. All this is
 // computed from what is released, and costs no privacy. But the prior then depends on
 // the data, through the release alone: a study by simulation from the prior states one.
 //
@@ -63,7 +51,7 @@ const (
 // k slopes, those of factors' levels apart, that are Student's t of 3 degrees of freedom and share one
 // scale:
 //
-//	slope ~ t₃(1.75/(√k ŝ_x))   of sd 3/(√k ŝ_x), whatever k; two in three are within 2/(√k ŝ_x).
+//	slope ~ t₃(1.75/(√k š_x))   of sd 3/(√k š_x), whatever k; two in three are within 2/(√k š_x).
 //
 // Σ(ŝ_x slope)² is the variance of η where columns are uncorrelated. With N(0, (2.5/ŝ_x)²) each it would
 // be 2.5²χ²_k, which alone says that effects are strong; and sums tell little of how strong they are where
@@ -78,12 +66,12 @@ func (f Family) spreadSDs(d *schema.Design, releases []*release.Release) (all []
 	if f == Normal {
 		return nil, nil
 	}
-	_, sd, err := standard(d, releases)
+	of, err := standard(d, releases)
 	if d.Intercept {
 		all = append(all, linkSpread*linkInterceptSD)
 	}
 	for j := range d.Covariates {
-		all = append(all, linkSpread*linkSlopeScale/(math.Sqrt(float64(len(d.Covariates)))*sd[j]))
+		all = append(all, linkSpread*linkSlopeScale/(math.Sqrt(float64(len(d.Covariates)))*of.least[j]))
 	}
 	return all, err
 }
@@ -97,16 +85,17 @@ func (f Family) ShrinkingPrior(d *schema.Design, releases ...*release.Release) (
 func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Prior, *schema.Design, []float64)) (*Prior, error) {
 	shape := Shape{P: len(d.Covariates), Intercept: d.Intercept}
 	prior, p := DefaultPrior(shape), shape.P
-	centre, sd, err := standard(d, releases)
+	of, err := standard(d, releases)
 	if err != nil {
 		return nil, err
 	}
+	centre, sd := of.centre, of.sd
 	t := prior.apart()
 	if f == Normal {
 		prior.Kurtosis = boundedKurtosis(centre[p], sd[p])
 	} else {
 		d = f.Design(d)
-		centre[p], sd[p], t.variance = 0, 1, linkInterceptSD*linkInterceptSD
+		centre[p], sd[p], of.least[p], t.variance = 0, 1, 1, linkInterceptSD*linkInterceptSD
 		prior.Linked = true
 		prior.drop(func(s Scale) bool { return s.Sigma })
 	}
@@ -121,11 +110,13 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 		t.alpha = centre[p]
 		copy(t.centre, centre)
 	}
-	for j := range p {
-		t.precision[j*p+j] *= sd[j] * sd[j] / (sd[p] * sd[p])
+	x := make([]float64, p)
+	for j := range x {
+		x[j] = of.ofSlope(j)
+		t.precision[j*p+j] *= x[j] * x[j] / (sd[p] * sd[p])
 	}
 	prior.join(t)
-	spread(prior, d, sd)
+	spread(prior, d, append(x, sd[p]))
 	if err := prior.valid(); err != nil {
 		return nil, fmt.Errorf("the default prior: %w", err)
 	}
@@ -133,7 +124,7 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 }
 
 // spreadFactors gives each factor's levels a free spread, and a family's other slopes heavy tails; sd are
-// those of the columns.
+// š of covariates and ŝ_y.
 func (p *Prior) spreadFactors(d *schema.Design, sd []float64) {
 	all := groups(d)
 	for _, g := range all {
@@ -236,133 +227,6 @@ func (g group) exchangeable(d *schema.Design, s float64) []float64 {
 		}
 	}
 	return k
-}
-
-// standard returns m̂ and ŝ of all columns, response last, in the design's scaled units: 0
-// and 1 without a release.
-func standard(d *schema.Design, releases []*release.Release) (centre, sd []float64, err error) {
-	m := len(d.Covariates) + 1
-	centre, sd = make([]float64, m), make([]float64, m)
-	sites := make([]site, len(releases))
-	for i, r := range releases {
-		frame := r.Schema.Frame()
-		if len(frame.Half) != m {
-			return nil, nil, fmt.Errorf("default prior: release %d has %d columns, the design has %d", i+1, len(frame.Half), m)
-		}
-		sites[i] = newSite(r, UnitsBetween(d.Frame(), frame), d.Intercept)
-	}
-	for j := range m {
-		centre[j], sd[j] = column(sites, j, d.Intercept)
-	}
-	return centre, sd, nil
-}
-
-// site is what a release tells of each column in its scaled units: mean, in the box, and
-// variance, without an intercept the mean square, and the sd of the noise of each. Without
-// noise, in studies, that of 1/n of a row stands for it.
-type site struct {
-	units          *Units // from the design's to its own
-	mean, variance []float64
-	meanSD, sd     []float64 // of the noise
-}
-
-// newSite reads a release. In the box noise of a variance is that of a square and of twice the
-// mean; in a frame, where v = c + Lu, noise is isotropic, so that of L_jEL_jᵀ has ‖L_j‖² of its
-// sd, and no mean is in it.
-func newSite(r *release.Release, units *Units, intercept bool) site {
-	m, z := r.Dim(), r.Statistics.Vector()
-	n := max(float64(r.N), float64(m+1))
-	noise := max(r.Noise.SD(), 1/n) / n
-	s := site{units: units}
-	for j := range m {
-		mean, sd := max(-1, min(1, z[j]/n)), noise
-		variance := 1.0 // of one that is withheld
-		if at := release.Index(m, j, j); at < len(z) {
-			variance = z[at]/n - mean*mean
-		}
-		if intercept {
-			sd *= math.Sqrt(1 + 4*mean*mean)
-		} else {
-			variance += mean * mean
-		}
-		s.mean, s.variance = append(s.mean, mean), append(s.variance, variance)
-		s.meanSD, s.sd = append(s.meanSD, noise), append(s.sd, sd)
-	}
-	if r.Levels != nil {
-		s.byLevels(r, n)
-	}
-	if r.Frame != nil {
-		s.inFrame(r, n, intercept)
-	}
-	return s
-}
-
-// byLevels takes the noise that sums over levels have, of which some are known: then that of a row.
-func (s *site) byLevels(r *release.Release, n float64) {
-	noise := r.ScaledSD()
-	for j, mean := range s.mean {
-		s.meanSD[j] = max(noise[j], 1) / n
-		s.sd[j] = math.Hypot(max(noise[release.Index(r.Dim(), j, j)], 1), 2*mean*noise[j]) / n
-	}
-}
-
-// inFrame takes the columns that a frame is of.
-func (s *site) inFrame(r *release.Release, n float64, intercept bool) {
-	look, first := r.Numbers()
-	if r.LevelsAreOfResponse() {
-		first = 0
-	}
-	m, z, l := len(look.Frame.Centre), look.Statistics.Vector(), look.Frame.Inverse()
-	scatter := make([]float64, m*m)
-	Scatter(scatter, z, m, n)
-	noise := r.Noise.SD() / n
-	for j, mean := range look.Frame.Centre {
-		row := l[j*m : j*m+j+1]
-		variance, square := 0.0, floats.Dot(row, row)
-		for i, a := range row {
-			mean += a * z[i] / n
-			for k, b := range row {
-				variance += a * b * scatter[i*m+k] / n
-			}
-		}
-		mean = max(-1, min(1, mean))
-		if !intercept {
-			variance += mean * mean
-		}
-		at := first + j
-		s.mean[at], s.variance[at] = mean, variance
-		s.meanSD[at], s.sd[at] = noise*math.Sqrt(square)*look.Noise.Linear/look.Noise.Scale, noise*square
-	}
-}
-
-// column pools what releases tell of a column, each weighed by the precision of its noise.
-func column(sites []site, j int, intercept bool) (centre, sd float64) {
-	weight := 0.0
-	for _, s := range sites {
-		a := s.units.Scale(j)
-		w := a * a / (s.meanSD[j] * s.meanSD[j])
-		centre += w * (s.mean[j] - s.units.Shift(j)) / a
-		weight += w
-	}
-	if weight == 0 {
-		return 0, 1
-	}
-	centre /= weight
-	variance, most := 0.0, 0.0
-	weight = 0
-	for _, s := range sites {
-		a := s.units.Scale(j)
-		v := s.variance[j] / (a * a)
-		if intercept {
-			between := (s.mean[j]-s.units.Shift(j))/a - centre
-			v += between * between
-		}
-		w := a * a * a * a / (s.sd[j] * s.sd[j])
-		variance += w * v
-		weight += w
-		most = max(most, 1/(a*a))
-	}
-	return centre, math.Sqrt(min(most, max(variance/weight, 1/math.Sqrt(weight))))
 }
 
 // boxLinkSD is of coefficients of a family in studies.

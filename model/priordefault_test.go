@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -129,21 +130,34 @@ func TestDefaultPriorFactors(t *testing.T) {
 }
 
 // TestDefaultPriorAutoscale: in the units of what a release tells, the prior is always the
-// same; noise in place of a variance that it hides.
+// same; noise in place of a variance that it hides, and for slopes less than that.
 func TestDefaultPriorAutoscale(t *testing.T) {
 	d := testDesign()
 	mean, variance := []float64{0.9, -0.5, -0.8}, []float64{1e-4, 0.09, 0.04}
+	least := func(j int, noise float64) float64 { return variance[j] - noise*math.Sqrt(1+4*mean[j]*mean[j]) }
 	p := must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 1e-6, mean, variance)))(t)
 	a := p.apart()
 	near(t, "α", []float64{a.alpha, a.variance}, []float64{-0.8, 25 * 0.04}, 1e-6)
 	near(t, "centre", a.centre, mean[:2], 1e-9)
-	near(t, "sd of slopes", []float64{1 / math.Sqrt(a.precision[0]), 1 / math.Sqrt(a.precision[3])}, []float64{2.5 * 0.2 / 0.01, 2.5 * 0.2 / 0.3}, 1e-6)
+	near(t, "sd of slopes", []float64{1 / math.Sqrt(a.precision[0]), 1 / math.Sqrt(a.precision[3])}, []float64{2.5 * math.Sqrt(least(2, 1e-6)/least(0, 1e-6)), 2.5 * 0.2 / 0.3}, 1e-9)
 	near(t, "A of σ and sds", []float64{p.Theta.Scale / 3, p.Covariates.Scale[0] / 4, p.Covariates.Scale[3] / 4}, []float64{0.04, 1e-4, 0.09}, 1e-6)
 
 	// 1000 rows and noise of sd 10 on each sum: 0.01 on a mean square, and √(1 + 4·0.9²)
 	// times that on a variance about a mean of 0.9.
 	p = must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance)))(t)
 	near(t, "A² of a hidden sd", []float64{p.Covariates.Scale[0] / 4, p.Covariates.Scale[3] / 4}, []float64{0.01 * math.Sqrt(1+4*0.81), 0.09}, 1e-9)
+	if w := HiddenWarnings(d, []*release.Release{noisy(d, 1000, 10, mean, variance)}); len(w) != 1 || !strings.Contains(w[0], `values of "`+d.Covariates[0].Name+`" spread`) {
+		t.Errorf("warnings: %q", w)
+	}
+	if w := HiddenWarnings(d, []*release.Release{noisy(d, 1000, 1e-3, mean, variance)}); w != nil {
+		t.Errorf("warnings where noise hides nothing: %q", w)
+	}
+	hidden := 1 - 0.9 + 0.01 // from the end, by the mean, which has noise of 0.01
+	near(t, "slopes of a hidden column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * least(2, 0.01) / (hidden * hidden / 16)}, 1e-9)
+	d.Covariates[0].Factor = "f" // of 0 and 1, whose mean tells the variance
+	p = must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance)))(t)
+	near(t, "slopes of a hidden 0/1 column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * 0.04 / (0.01 * math.Sqrt(1+4*0.81))}, 1e-9)
+	d.Covariates[0].Factor = ""
 
 	without := noisy(d, 1000, 1e-6, mean, variance)
 	without.Statistics.SumYY = nil
@@ -179,7 +193,7 @@ func TestDefaultPriorOfFamily(t *testing.T) {
 		p := must.Get(Binomial.DefaultPrior(d, noisy(d, 1000, 1e-6, make([]float64, number+1), variance)))(t)
 		total, a := 0.0, p.apart()
 		for j := range slopes {
-			total += variance[j] / a.precision[j*number+j]
+			total += (variance[j] - 1e-6) / a.precision[j*number+j]
 		}
 		near(t, "squared scales", []float64{total}, []float64{1.75 * 1.75}, 1e-6)
 		tails := 0

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/dpreg/dpreg"
@@ -153,7 +154,8 @@ func TestForeseeWidth(t *testing.T) {
 			if o.Epsilons != nil {
 				least = float64(p.N)
 			}
-			below := least - math.Pow10(int(math.Floor(math.Log10(least)+1e-9))-1)
+			step := math.Pow10(int(math.Floor(math.Log10(least)+1e-9)) - 1)
+			below := must.Get(strconv.ParseFloat(strconv.FormatFloat(least-step, 'g', 2, 64), 64))(t)
 			less.Ns, less.Epsilons = []int64{p.N}, []float64{below}
 			if o.Epsilons != nil {
 				less.Ns, less.Epsilons = []int64{int64(below)}, []float64{p.Epsilon}

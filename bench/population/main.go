@@ -42,6 +42,7 @@ type population struct {
 	seed                         string // of its study, so that populations have noise of their own
 
 	sd, mean float64 // of normal rows, in scaled units; sd 0: of a table
+	wide     float64 // by how many times the bounds of x are wider, the upper one alone; 0: 1
 }
 
 // populations are those of the study. wide has boxes of numbers ten times too wide.
@@ -62,6 +63,9 @@ func populations() []population {
 	}
 	for _, sd := range []float64{0.3, 0.1, 0.05, 0.03} {
 		all = append(all, population{name: fmt.Sprintf("normal-%g", sd), sd: sd}, population{name: fmt.Sprintf("normal-%g-off", sd), sd: sd, mean: 0.5})
+	}
+	for _, wide := range []float64{10, 30} {
+		all = append(all, population{name: fmt.Sprintf("x-%g", wide), sd: 0.2, wide: wide})
 	}
 	for i := range all {
 		all[i].seed = strconv.Itoa(i)
@@ -165,7 +169,7 @@ const normalRows = 100_000
 // writeRows writes rows (x, y) with bounds -1 and 1, x about the mean and y about its negative,
 // both with sd and a correlation of 1/2.
 func (p population) writeRows() error {
-	schema := `{"fields": [{"name": "x", "type": "number", "constraints": {"minimum": -1, "maximum": 1}}, {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}}]}`
+	schema := fmt.Sprintf(`{"fields": [{"name": "x", "type": "number", "constraints": {"minimum": -1, "maximum": %g}}, {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}}]}`, 2*max(1, p.wide)-1)
 	if err := os.WriteFile(strings.TrimSuffix(p.table, ".csv")+".schema.json", []byte(schema), 0o600); err != nil {
 		return err
 	}
