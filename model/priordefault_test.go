@@ -152,11 +152,12 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 	if w := HiddenWarnings(d, []*release.Release{noisy(d, 1000, 1e-3, mean, variance)}); w != nil {
 		t.Errorf("warnings where noise hides nothing: %q", w)
 	}
+	noise := 0.01 * math.Sqrt(1+4*0.81)
 	hidden := 1 - 0.9 + 0.01 // from the end, by the mean, which has noise of 0.01
-	near(t, "slopes of a hidden column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * least(2, 0.01) / (hidden * hidden / 16)}, 1e-9)
+	near(t, "slopes of a hidden column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * least(2, 0.01) / (hidden * hidden / (1 + 15*(1-noise*noise)))}, 1e-9)
 	d.Covariates[0].Factor = "f" // of 0 and 1, whose mean tells the variance
 	p = must.Get(Normal.DefaultPrior(d, noisy(d, 1000, 10, mean, variance)))(t)
-	near(t, "slopes of a hidden 0/1 column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * 0.04 / (0.01 * math.Sqrt(1+4*0.81))}, 1e-9)
+	near(t, "slopes of a hidden 0/1 column", []float64{1 / p.apart().precision[0]}, []float64{6.25 * 0.04 / noise}, 1e-9)
 	d.Covariates[0].Factor = ""
 
 	without := noisy(d, 1000, 1e-6, mean, variance)

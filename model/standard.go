@@ -21,14 +21,16 @@ import (
 // where noise hides the spread, the noise's level stands for it. The spread may be far smaller then, as in bounds that
 // are far too wide, and slopes larger. The least that the sums can be read to say is taken to be
 //
-//	š² = max(v̂ − r, min(r, d²)/4²), at most ŝ²,
+//	š² = max(v̂ − r, min(r, d²)/(1 + 15(1 − r²))), at most ŝ²,
 //
-// d the distance of m̂ to the nearer end of the box and its noise: rows near one end mostly have an sd of d at most. A
-// column of 0 and 1 has the variance d(2 − d), whatever v̂ is, in place of the last. What slopes are priced by is
-// max(ŝ_y/ŝ_x, š_y/š_x): where noise hides both columns the first is as likely too large as too small.
+// v̂ and r at most 1 here: a quarter of what little noise hides, and the box where noise hides that. d is the distance of
+// m̂ to the nearer end of the box and its noise: rows near one end mostly have an sd of d at most. A column of 0 and 1 has
+// the variance d(2 − d), whatever v̂ is, in place of the last. Slopes are priced by max(ŝ_y/ŝ_x, š_y/š_x): where noise
+// hides both columns the first is as likely too large as too small.
 //
 // Without an intercept columns have no centre: ŝ is a root mean square, and d = 1. A response whose sum of squares is
-// withheld has ŝ = 1, and without noise š = ŝ. Means and variances of several releases are pooled, weighed by the noise in common units.
+// withheld has ŝ = 1, and without noise š = ŝ. Means and variances of several releases are pooled, weighed by the noise
+// in common units.
 type standardised struct{ centre, sd, least []float64 }
 
 const hiddenTimes = 4
@@ -211,9 +213,11 @@ func (c column) least(binary bool) float64 {
 	if c.exact {
 		return c.sd()
 	}
-	least := min(c.noise, c.distance*c.distance) / (hiddenTimes * hiddenTimes)
+	noise := min(c.noise, c.most)
+	least, of := min(noise, c.distance*c.distance), noise/c.most
+	least /= 1 + (hiddenTimes*hiddenTimes-1)*(1-of*of)
 	if binary {
 		least = c.distance * (2 - c.distance)
 	}
-	return min(c.sd(), math.Sqrt(max(least, c.variance-c.noise)))
+	return min(c.sd(), math.Sqrt(max(least, min(c.variance, c.most)-noise)))
 }
