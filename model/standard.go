@@ -74,7 +74,7 @@ func HiddenWarnings(d *schema.Design, releases []*release.Release) []string {
 	if names == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("noise hides how far values of %s spread within their bounds: slopes hang on the prior. Narrower bounds, and several looks (--steps 3), tell more at the same privacy; what is known of a slope, --prior-sd states", Listed(names))}
+	return []string{fmt.Sprintf("noise hides how far values of %s spread within their bounds: slopes hang on the prior. More rows, a larger ε, bounds that are not far too wide or several looks (--steps 3) tell more; what is known of a slope, --prior-sd states", Listed(names))}
 }
 
 // maxListed is how many columns a warning names.

@@ -78,13 +78,18 @@ func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64,
 		c.delta[i] = c.mu[i] - d.Mean[i]
 		logp -= 0.5 * c.precision[i] * c.delta[i] * c.delta[i]
 		row, w, prior := c.chol[i*p:i*p+i+1], t.w[i*m:i*m+i+1], d.Scale[i*p:]
-		for j := range row {
-			row[j] = prior[j] + t.n*w[j] + sum*c.offset[j] + c.kappa*c.delta[i]*c.delta[j]
-		}
+		own := prior[i] // nothing is subtracted from it: it may be far below prior[i], and the rest of row[i] too
 		if at := c.scale[i]; at >= 0 {
-			row[i] += prior[i] * math.Expm1(-lambda[at])
+			own *= math.Exp(-lambda[at])
 			logp -= 0.5 * d.Dof * lambda[at]
 		}
+		for j := range row {
+			row[j] = t.n*w[j] + sum*c.offset[j] + c.kappa*c.delta[i]*c.delta[j]
+			if j < i {
+				row[j] += prior[j]
+			}
+		}
+		row[i] += own
 	}
 	if !dense.Cholesky(c.chol, p) {
 		return 0, false

@@ -73,13 +73,15 @@ func (f *levelLaw) value(t *statistics, sums, zeta, lambda []float64) (logp floa
 	q, m, prior := f.q, t.m, f.prior
 	for i := range q {
 		row, w, psi := f.chol[i*q:i*q+i+1], t.w[i*m:], prior.Scale[i*q:]
-		for j := range row {
-			row[j] = psi[j] + f.n*w[j]
-		}
+		own := psi[i]
 		if at := f.scale[i]; at >= 0 {
-			row[i] += psi[i] * math.Expm1(-lambda[at])
+			own *= math.Exp(-lambda[at])
 			logp -= 0.5 * prior.Dof * lambda[at]
 		}
+		for j := range i {
+			row[j] = psi[j] + f.n*w[j]
+		}
+		row[i] = own + f.n*w[i]
 	}
 	precisions := logProduct{rest: 1}
 	for l, root := range f.roots {
