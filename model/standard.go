@@ -33,6 +33,7 @@ import (
 // in common units.
 type standardised struct{ centre, sd, least []float64 }
 
+// hiddenTimes is how many times less than the noise that hides it a column is taken to spread, see standardised.
 const hiddenTimes = 4
 
 // ofSlope is the sd of covariate j that its slope is priced by, that of y being ŝ_y.
