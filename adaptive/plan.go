@@ -32,8 +32,9 @@ type Plan struct {
 // of variance in scaled units, with a share s by more than x/√s (Gaussian) or x/s. An early
 // look gets the share that finds a variance of fine, and no less or more than the bounds.
 //
-// Radii that say nothing waste a look: early ones have besides what tells one row of wellSeenEarly, up to leastShare and a step's own. The
-// clipping of the last look counts: its radii get the part of its share that tells one row of wellSeen, within bounds.
+// Radii that say nothing waste a look: early ones have besides what tells one row of wellSeenEarly, up to
+// leastShare and a step's own. The clipping of the last look counts: its radii get the part of its share that
+// tells one row of wellSeen, within bounds.
 const (
 	fine          = .05
 	leastShare    = .02

@@ -168,7 +168,7 @@ func (s *site) inFrame(r *release.Release, n float64, intercept bool) {
 	}
 }
 
-// column is what releases tell of one column together; noise is r, most the variance of the widest box.
+// column is what releases tell of one column together, see standardised: m̂, d, v̂, r, and the variance of the widest box.
 type column struct {
 	mean, distance, variance, noise, most float64
 	exact                                 bool
@@ -215,8 +215,8 @@ func (c column) least(binary bool) float64 {
 		return c.sd()
 	}
 	noise := min(c.noise, c.most)
-	least, of := min(noise, c.distance*c.distance), noise/c.most
-	least /= 1 + (hiddenTimes*hiddenTimes-1)*(1-of*of)
+	share := noise / c.most // of the box, that noise hides
+	least := min(noise, c.distance*c.distance) / (1 + (hiddenTimes*hiddenTimes-1)*(1-share*share))
 	if binary {
 		least = c.distance * (2 - c.distance)
 	}

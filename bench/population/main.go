@@ -166,7 +166,7 @@ func (p population) study(ctx context.Context, stdout, stderr io.Writer, dpreg, 
 // normalRows is how many there are.
 const normalRows = 100_000
 
-// writeRows writes rows (x, y) with bounds -1 and 1, x about the mean and y about its negative,
+// writeRows writes rows (x, y) with bounds -1 and 1, but for a wide x, x about the mean and y about its negative,
 // both with sd and a correlation of 1/2.
 func (p population) writeRows() error {
 	schema := fmt.Sprintf(`{"fields": [{"name": "x", "type": "number", "constraints": {"minimum": -1, "maximum": %g}}, {"name": "y", "type": "number", "constraints": {"minimum": -1, "maximum": 1}}]}`, 2*max(1, p.wide)-1)

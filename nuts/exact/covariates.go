@@ -85,9 +85,9 @@ func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64,
 		}
 		for j := range row {
 			row[j] = t.n*w[j] + sum*c.offset[j] + c.kappa*c.delta[i]*c.delta[j]
-			if j < i {
-				row[j] += prior[j]
-			}
+		}
+		for j := range i {
+			row[j] += prior[j]
 		}
 		row[i] += own
 	}

@@ -73,7 +73,7 @@ func (f *levelLaw) value(t *statistics, sums, zeta, lambda []float64) (logp floa
 	q, m, prior := f.q, t.m, f.prior
 	for i := range q {
 		row, w, psi := f.chol[i*q:i*q+i+1], t.w[i*m:], prior.Scale[i*q:]
-		own := psi[i]
+		own := psi[i] // as in covariates
 		if at := f.scale[i]; at >= 0 {
 			own *= math.Exp(-lambda[at])
 			logp -= 0.5 * prior.Dof * lambda[at]
