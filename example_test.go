@@ -36,13 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9680     17113 -44859 23898 1.004     1114     1306  0.999
-	// educ            4500      1671   1223  7830 1.005     1105     1288  0.999
-	// sigma          48912     12495  14935 68352 1.002     1298     1308  0.955
+	// (Intercept)    -9132     17504 -45091 26697 1.002     1451     1400  0.999
+	// educ            4437      1715    964  7915 1.002     1423     1276  0.999
+	// sigma          48807     12907  12865 68190 1.005     1702     1418  0.955
 	//
-	// 4 chains of 500 draws: R-hat at most 1.005, of educ; ESS at least 1105, of educ.
+	// 4 chains of 700 draws: R-hat at most 1.005, of sigma; ESS at least 1276, of
+	//   educ.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.60, educ 3.67.
+	//   3.70, educ 3.78.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

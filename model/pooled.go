@@ -120,7 +120,7 @@ func (t *Pooled) rough(s *Site, link Link) {
 		size += v * v
 	}
 	for j := range shape.M() {
-		noise = math.Max(noise, s.Scale[0]/(s.Units.Scale(j)*s.Units.Scale(shape.P)))
+		noise = math.Max(noise, math.Sqrt(s.Variance(0))/(s.Units.Scale(j)*s.Units.Scale(shape.P)))
 	}
 	sigma2, per, half := given.Scale/(given.Shape-1), 1.0, make([]float64, q*q)
 	if link != nil {

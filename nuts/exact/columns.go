@@ -2,9 +2,9 @@ package exact
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // columns are the coordinates of v̄ and of the first rows of D: all of them, or the covariates'.
@@ -18,7 +18,7 @@ type columns struct {
 	fixed  []float64
 	per    []float64
 	wide   []float64 // 1/√(1/r_j² + 1/P_j)
-	r      []float64 // of each row
+	r      []float64 // sds of the noise of mean squares
 
 	left, rho         []float64 // V_ij and ρ_ij, m×m
 	square, logSquare []float64 // D_jj²
@@ -39,10 +39,11 @@ func newColumns(p, m int, r []float64) *columns {
 func columnsOf(site *model.Site, prior *model.Prior, rows int) *columns {
 	obs := site.Observation
 	n, reach := rowsTold(obs), obs.Reach()
-	c := newColumns(obs.Shape.P, obs.Shape.M(), slices.Repeat([]float64{resolution(obs, n)}, rows))
+	c := newColumns(obs.Shape.P, obs.Shape.M(), make([]float64, rows))
 	for j, z := range obs.Z[:rows] {
+		c.r[j] = math.Sqrt(obs.Variance(release.Index(c.m, j, j))) / n
 		c.origin[j] = max(-reach, min(reach, z/n))
-		c.linear[j] = n * n / (obs.Scale[j] * obs.Scale[j])
+		c.linear[j] = n * n / obs.Variance(j)
 		c.per[j] = 1 / n
 	}
 	copy(c.centre, c.origin)

@@ -10,15 +10,15 @@ import (
 
 // coordinates of (v̄, D, ξ, λ, ℓ) range over all of R^k, whatever data could have, and are about
 // standard normal one by one given those before, whether z tells a column's spread or noise
-// hides it: so that a diagonal metric serves where there are many. With r the sd of the noise of
-// a mean of products, ẑ = z/n, and V_y about the variance of y that z tells, at least r,
+// hides it: so that a diagonal metric serves where there are many. With r_j the sd of the noise of
+// a mean of v_j, and of v_j² from the second line on, ẑ = z/n, and V_y about the variance of y that z tells, at least r,
 //
 //	v̄_j = w_j²(ẑ_j/r_j² + m_j/P_j) + w_jx_j   1/w_j² = 1/r_j² + 1/P_j: z tells v̄_j to r_j about ẑ_j in the
 //	                                          box, and the prior, given D_jj, to √P_j about m_j; m_y = ẑ_y
 //	V_i = Σ_{j≤i} D_ij² = r spreadOf(u_i)     z tells V_i to ± r whatever its size: u_i is as z has it
 //	                                          where that is much more than r, −√(−log V_i) where it is hidden
 //	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
-//	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what a prior uniform in
+//	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/(r_ir_j): what a prior uniform in
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij;
 //	                                          of columns that noise hides see slopesOfX
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
@@ -73,8 +73,9 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	if hidden(obs) {
 		variance = leaning(told, r, p)
 	}
-	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, r); c.clear {
-		c.y = newToldRow(p, r)
+	product := math.Sqrt(obs.Variance(release.Index(m, 0, p))) / n // noise is alike on all with y
+	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, product); c.clear {
+		c.y = newToldRow(p, product)
 	}
 	c.scales = newFreeScales(prior)
 	return c

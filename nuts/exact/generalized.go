@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
-	"github.com/dpreg/dpreg/release"
 )
 
 // generalized is the posterior of a generalized linear model, in coordinates,
@@ -79,13 +78,8 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	f.linked.dispersion = dispersion
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
-	if told := obs.Told; told != nil && told.Response != nil {
-		for j := range f.x.columns.r {
-			f.x.columns.r[j] = math.Sqrt(obs.Variance(release.Index(m, j, j))) / obs.N
-		}
-		if told.Response.Frame != nil {
-			f.noisy = newView(f.statistics, site.Noisy())
-		}
+	if told := obs.Told; told != nil && told.Response != nil && told.Response.Frame != nil {
+		f.noisy = newView(f.statistics, site.Noisy())
 	}
 	f.rows = newRowCount(obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1

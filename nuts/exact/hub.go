@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // hub is model.Hub in coordinates that noise tells: V = σ² of softplus in place of log σ² and, where
@@ -54,13 +55,12 @@ func noiseOf(sites []*model.Site) (squares, linear []float64) {
 	m := sites[0].Shape.M()
 	squares, linear = make([]float64, m), make([]float64, m)
 	for _, s := range sites {
-		at := m
+		n, toCommon := rowsTold(s.Observation), s.Units.Inverse()
 		for i := range m {
-			a, n := s.Units.Scale(i), rowsTold(s.Observation)
-			precision := n * n * a * a / s.Variance(at)
-			linear[i] += precision
-			squares[i] += precision * a * a
-			at += m - i
+			row, _ := toCommon.Row(i)
+			wide := dot(row, row)
+			linear[i] += n * n / (wide * s.Variance(i))
+			squares[i] += n * n / (wide * wide * s.Variance(release.Index(m, i, i)))
 		}
 	}
 	for i, v := range squares {

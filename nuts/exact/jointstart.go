@@ -47,7 +47,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 			stats = make([]float64, q)
 			release.AddLevel(stats, s.Columns, n, all[j])
 		}
-		weight := n * entryVariance / (n*entryVariance + s.Scale[0]*s.Scale[0])
+		weight := n * entryVariance / (n*entryVariance + s.Variance(0))
 		addScaled(total, weight, stats)
 		rows += weight * n
 	}
@@ -159,7 +159,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 			x[i] = rng.NormFloat64()
 		}
 	}
-	r, root, at, m := s.Scale[0]/n, math.Sqrt(n), s.bartlett(), s.m
+	r, root, at, m := math.Sqrt(s.Variance(0))/n, math.Sqrt(n), s.bartlett(), s.m
 	// between is a standard normal coordinate seen with an error of this sd.
 	between := func(seen, sd float64) float64 {
 		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)

@@ -45,7 +45,6 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 		y := f.toldOwn[l*d+q]
 		square -= y * y / (n * max(f.toldCount(l), 1))
 	}
-	r := f.columns.r[q]
 	var variance float64
 	f.rest, variance = newRestOfY(f.columns, square, !prior.Unscaled)
 	slopes := vec(q)
@@ -53,7 +52,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 		b := f.units.b[j] / f.units.b[q]
 		slopes[j] = b * b / f.response.precision[(k+j)*(m-1)+k+j]
 	}
-	f.y = newYRow(q, slopes, !prior.Unscaled, n, variance, r)
+	f.y = newYRow(q, slopes, !prior.Unscaled, n, variance, math.Sqrt(f.noiseOfProduct(0, q))/n)
 	return f
 }
 

@@ -45,7 +45,7 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *leve
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
 		eta: vec(), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
 	s.drawn = t.Shared
-	s.line = newLineOfD(q, math.Sqrt(c.Told.Variance(len(c.Told.Counts)+levels*(q+1)))/rowsTold(s.obs))
+	s.line = newLineOfD(q, rowsTold(s.obs), s.noiseOfProduct(0, q), s.noiseOfProduct(q, q))
 	if s.ofD = s.line.rowLaw; t.Family != model.Normal {
 		s.line = nil
 		s.gF = make([]float64, q)

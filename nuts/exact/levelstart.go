@@ -15,7 +15,8 @@ import (
 // disperse takes a scatter that z may tell of, at counts.
 func (f *levelSums) disperse(rng *rand.Rand) {
 	d := f.q + 1
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
+	noise := slices.Repeat([]float64{math.Sqrt(f.noiseOfProduct(0, 0))}, release.Length(d))
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: release.Gaussian, Z: make([]float64, len(noise)), Scale: noise, Frame: f.obs.Frame}
 	for j := range d {
 		for h := j; h < d; h++ {
 			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]

@@ -72,9 +72,8 @@ type levelSums struct {
 
 	units       *levelUnits
 	prior       *byPrior
-	sumVariance float64 // of the noise
-	countScale  float64 // of that on counts, and on the last square
-	squareScale float64
+	sumVariance float64   // of the noise
+	countScale  float64   // of that on counts
 	logScale    float64   // log of countScale
 	toldOwn     []float64 // z of own
 	parts       [][]int   // of the noise, of each level
@@ -137,16 +136,18 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
 	f.readTold()
 	first := len(obs.Told.Counts)
-	product := first + levels*d
 	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(first)
-	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[product]; obs.Kind == release.Ball {
-		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(0)), math.Sqrt(obs.Told.Variance(product))
+	if f.countScale = obs.Told.Scale[0]; obs.Kind == release.Ball {
+		f.countScale = math.Sqrt(obs.Told.Variance(0))
 	}
 	f.logScale = math.Log(f.countScale)
 	for j, b := range f.units.b[:q] {
 		f.scales.psi[j] /= b * b
 	}
-	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(product)) / n}, free))
+	f.columns = newColumns(q, d, vec(free))
+	for j := range free {
+		f.columns.r[j] = math.Sqrt(f.noiseOfProduct(j, j)) / n
+	}
 	for at := range f.centre {
 		if j := at % d; j < q && part.MeanSD != nil {
 			f.priorSum(at, part.Covariates.Mean[j], part.MeanSD[j]*part.MeanSD[j], 0)
@@ -155,6 +156,11 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 		}
 	}
 	return f
+}
+
+// noiseOfProduct is the variance of the noise of a sum of products within levels.
+func (f *levelSums) noiseOfProduct(i, j int) float64 {
+	return f.obs.Told.Variance(len(f.obs.Told.Counts) + (f.levels-1)*(f.q+1) + release.Index(f.q+1, i, j))
 }
 
 // priorSum takes what the prior has of a level's mean, in its units.

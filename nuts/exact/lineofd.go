@@ -6,10 +6,10 @@ import "math"
 //
 //	D_y ~ N(βᵀD_x, σ²/n I),   D_yy = σA,   nA² ~ χ²_ν,
 //
-// and of q = D_yy², of about the law N(νσ²/n, 2νσ⁴/n²), z tells that it is q̂ = V̂ − |D_y|² to ± r, V̂ the scatter of y by z:
+// and of q = D_yy², of about the law N(νσ²/n, 2νσ⁴/n²), z tells that it is q̂ = V̂ − |D_y|² to ± r_y, V̂ the scatter of y by z:
 // together N(q̄, s²),
 //
-//	1/s² = n²/(2νσ⁴) + 1/r²,   q̄ = s²(n/(2σ²) + q̂₊/r²),   q̂₊ = r softplus(q̂/r);   log q = log q̄ + (s/q̄)u.
+//	1/s² = n²/(2νσ⁴) + 1/r_y²,   q̄ = s²(n/(2σ²) + q̂₊/r_y²),   q̂₊ = r_y softplus(q̂/r_y);   log q = log q̄ + (s/q̄)u.
 //
 // The density is that of (D_y, D_yy) but for powers of n. √(2n) log A is about standard normal, and has a slope of its own.
 type lineOfD struct {
@@ -18,6 +18,7 @@ type lineOfD struct {
 	sigma     float64   // σ
 	n, dof    float64   // n and ν
 	told      float64   // V̂
+	perSquare float64   // 1/r_y²
 	byA       []float64 // slope in √(2n) log A
 	square    float64   // q̄
 	precision float64   // 1/s²
@@ -29,10 +30,11 @@ type lineOfD struct {
 	bySigma, byN, byTold float64
 }
 
-func newLineOfD(p int, r float64) *lineOfD {
+// newLineOfD allocates for p covariates of n rows, and variances of the noise of sums of their products with y, and of y².
+func newLineOfD(p int, n, product, square float64) *lineOfD {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	f := &lineOfD{rowLaw: newRowLaw(p), beta: vec(p), byA: vec(1), gBeta: vec(p)}
-	f.per = 1 / (r * r)
+	f := &lineOfD{rowLaw: newRowLaw(p), beta: vec(p), byA: vec(1), gBeta: vec(p), perSquare: n * n / square}
+	f.per = n * n / product
 	return f
 }
 
@@ -70,10 +72,10 @@ func (f *lineOfD) take(d []float64, m int, y []float64) (logp, logJ float64, ok 
 // takeSquare takes q̄ and s, and returns log q̄.
 func (f *lineOfD) takeSquare(row []float64) float64 {
 	square := f.sigma * f.sigma
-	r := 1 / math.Sqrt(f.per)
+	r := 1 / math.Sqrt(f.perSquare)
 	above, share := softplus((f.told - dot(row, row)) / r)
 	f.share = share
-	f.precision = f.n*f.n/(2*f.dof*square*square) + f.per
+	f.precision = f.n*f.n/(2*f.dof*square*square) + f.perSquare
 	f.square = (0.5*f.n/square + above/r) / f.precision
 	f.rate = 1 / (math.Sqrt(f.precision) * f.square)
 	return math.Log(f.square)
@@ -101,10 +103,10 @@ func (f *lineOfD) pull(grad, gD, d []float64, m int, y []float64) {
 	grad[p] = byLog * f.rate
 	byRate := byLog*y[p] + 1/f.rate
 	bySquare := (byLog - byRate*f.rate) / f.square
-	byAbove := bySquare / f.precision // in n/(2σ²) + q̂₊/r²
+	byAbove := bySquare / f.precision // in n/(2σ²) + q̂₊/r_y²
 	byPrecision := -(bySquare*f.square + 0.5*byRate*f.rate) / f.precision
-	ownPrecision := f.precision - f.per
-	f.byTold = byAbove * f.per * f.share
+	ownPrecision := f.precision - f.perSquare
+	f.byTold = byAbove * f.perSquare * f.share
 	f.bySigma = -(rest + float64(p) + f.n/square*byAbove + 4*ownPrecision*byPrecision) / f.sigma
 	f.byN = f.logA - 0.5*math.Exp(2*f.logA) + 0.5/square*byAbove + ownPrecision*(2/f.n-1/f.dof)*byPrecision
 	addScaled(gRow[:p], -2*f.byTold, row)

@@ -3,7 +3,7 @@ package exact
 import "math"
 
 // restOfY is the coordinate u of D_yy, what y has beside its slopes on x, given all else. z tells V = |D_y|² + D_yy²,
-// and where noise hides columns it tells neither part: with V̂ the V that z tells and r the sd of the noise of a mean square,
+// and where noise hides columns it tells neither part: with V̂ the V that z tells and r the sd of the noise of y's mean square,
 //
 //	D_yy² = r spreadOf(u + softplus((V̂ − |D_y|²)/r)),
 //

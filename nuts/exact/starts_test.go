@@ -166,8 +166,8 @@ func TestStartsOutOfTheBox(t *testing.T) {
 			newStatistics(m).disperse(sums, s.Observation, s.N, rng)
 			for i := range m {
 				at := release.Index(m, i, i)
-				if away := (sums[at] - s.Z[at]) / s.Scale[at]; away < -15 {
-					t.Errorf("data set %d, site %d: the sum of squares of column %d lies %.0f scales below the noisy one", trial, j, i, -away)
+				if away := (sums[at] - s.Z[at]) / math.Sqrt(s.Variance(at)); away < -10 {
+					t.Errorf("data set %d, site %d: the sum of squares of column %d lies %.0f sds below the noisy one", trial, j, i, -away)
 				}
 			}
 		}

@@ -121,9 +121,9 @@ func (t *statistics) scatter(s []float64) {
 
 // inBox returns the mean in [−box, box] that is closest to that of a noisy sum, and one outside
 // where noise does not reach so far: rows of a simulation need not lie in the box.
-func inBox(sum, scale, n, box float64) float64 {
-	const reach = 7 // times the noise's scale: Laplace's is beyond in one of a thousand
-	mean, noise := sum/n, reach*scale/n
+func inBox(sum, sd, n, box float64) float64 {
+	const reach = 5 // sds of the noise: Laplace's is beyond in one of a thousand
+	mean, noise := sum/n, reach*sd/n
 	return max(mean-noise, min(mean+noise, max(-box, min(box, mean))))
 }
 
@@ -134,19 +134,20 @@ func inBox(sum, scale, n, box float64) float64 {
 func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
 	m := t.m
 	t.n = n
+	sd := func(i int) float64 { return math.Sqrt(obs.Variance(i)) }
 	for i, z := range obs.Z {
-		s[i] = z + obs.Scale[i]*rng.NormFloat64()
+		s[i] = z + sd(i)*rng.NormFloat64()
 	}
 	box := obs.Reach()
 	for j := range m {
-		t.mean[j] = inBox(s[j], obs.Scale[j], n, box)
+		t.mean[j] = inBox(s[j], sd(j), n, box)
 	}
 	t.scatter(s)
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
 		square := release.Index(m, i, i)
-		hidden := min(obs.Scale[square]/n, box*box)
-		left := max(inBox(s[square], obs.Scale[square], n, box*box)-t.mean[i]*t.mean[i], hidden)
+		hidden := min(sd(square)/n, box*box)
+		left := max(inBox(s[square], sd(square), n, box*box)-t.mean[i]*t.mean[i], hidden)
 		for j := range i {
 			dj := t.d[j*m : j*m+j+1]
 			for l, v := range dj[:j] {

@@ -43,7 +43,7 @@ type sums interface {
 
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
 	m := obs.Shape.M()
-	r := obs.Scale[0] / obs.N
+	r := math.Sqrt(obs.Variance(0)) / obs.N
 	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()), slope: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
 	f.signs = f.frame.signs()
@@ -166,7 +166,7 @@ func (f *density) Write(dst, x []float64) {
 func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
 	near, s := make([]float64, len(f.s)), make([]float64, len(f.s))
 	for i, z := range f.obs.Z {
-		near[i] = z + f.obs.Scale[i]*rng.NormFloat64()
+		near[i] = z + math.Sqrt(f.obs.Variance(i))*rng.NormFloat64()
 	}
 	copy(s, near)
 	model.NewProjection(f.m).Apply(s, f.obs.N)
@@ -182,8 +182,8 @@ func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
 	}
 	f.sums.write(f.s)
 	for i, v := range f.s {
-		ratio := f.obs.Scale[i] / f.obs.N
-		near[i] = (near[i] + ratio*ratio*v) / (1 + ratio*ratio)
+		ratio := f.obs.Variance(i) / (f.obs.N * f.obs.N)
+		near[i] = (near[i] + ratio*v) / (1 + ratio)
 	}
 	for w := 1.0; w > leastStart; w *= 0.7 {
 		for i, v := range f.s {

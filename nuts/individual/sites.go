@@ -246,7 +246,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 	for j, site := range t.Sites {
 		s := make([]float64, q)
 		for i, z := range site.Z {
-			s[i] = z + site.Scale[i]*rng.NormFloat64()
+			s[i] = z + math.Sqrt(site.Variance(i))*rng.NormFloat64()
 		}
 		projection.Apply(s, site.N)
 		site.Units.Common(s, s, site.N)
