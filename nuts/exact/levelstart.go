@@ -24,7 +24,8 @@ func (f *levelSums) disperse(rng *rand.Rand) {
 				row := f.toldOwn[l*d : (l+1)*d]
 				v -= row[j] * row[h] / max(count, 1)
 			}
-			part.Z[release.Index(d, j, h)] = v
+			at := release.Index(d, j, h)
+			part.Z[at], part.Scale[at] = v, math.Sqrt(f.noiseOfProduct(j, h))
 		}
 	}
 	f.within.disperse(make([]float64, len(part.Z)), part, f.n, rng)
