@@ -66,17 +66,20 @@ func (k Kurtosis) Variance() float64 {
 
 // Renew moves w in a chain of Hamiltonian dynamics, a nuts.Sampler, whose target has it at logW. It
 // reports whether w moved, and the target's density was last taken where the chain stands.
-func (k Kurtosis) Renew(logW *float64, chain interface{ Renewed(*rand.Rand) bool }, rng *rand.Rand) bool {
+func (k Kurtosis) Renew(logW *float64, chain interface {
+	Position() []float64
+	Try([]float64, *rand.Rand) bool
+}, rng *rand.Rand) bool {
 	if k.Normal() {
 		return false
 	}
 	was := *logW
 	*logW = k.Rand(rng)
-	moved := chain.Renewed(rng)
-	if !moved {
-		*logW = was
+	if chain.Try(chain.Position(), rng) {
+		return true
 	}
-	return moved
+	*logW = was
+	return false
 }
 
 // boundedKurtosis is that of a column in [−1, 1] with this mean m and sd s. With r = 1 + |m| and

@@ -151,24 +151,15 @@ func (s *Sampler) Proposal() (x, grad []float64) {
 	return s.proposed, s.grad
 }
 
-// Try moves the chain to x by Metropolis' test, x being what an involution of Jacobian 1
-// makes of the position.
-func (s *Sampler) Try(x []float64, rng *rand.Rand) {
+// Try moves the chain to x by Metropolis' test, and reports whether it did: x is what an involution of Jacobian 1
+// makes of the position, or the position where what the target holds beside its coordinates was drawn anew from its
+// prior. Where it reports false the target is then to have what it held before.
+func (s *Sampler) Try(x []float64, rng *rand.Rand) (moved bool) {
 	after, err := s.target.LogDensity(s.grad, x)
-	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
+	if moved = err == nil && rng.Float64() < math.Exp(after-s.LogDensity()); moved {
 		s.MoveTo(x, after, s.grad)
 	}
-}
-
-// Renewed takes what the target holds beside its coordinates, drawn anew from its prior, by Metropolis'
-// test. Where it reports false the target is to have what it held before.
-func (s *Sampler) Renewed(rng *rand.Rand) bool {
-	after, err := s.target.LogDensity(s.grad, s.state.x)
-	if err != nil || !(rng.Float64() < math.Exp(after-s.LogDensity())) {
-		return false
-	}
-	s.MoveTo(s.state.x, after, s.grad)
-	return true
+	return moved
 }
 
 // Put moves the chain to x, where a move that leaves the target invariant went; it stays
