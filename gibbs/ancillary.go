@@ -86,16 +86,12 @@ func (t *ancillary) move(phi []float64) {
 // place takes v̄ and D of μ, L and (f, A).
 func (t *ancillary) place() {
 	m := t.obs.Shape.M()
+	dense.MulLower(t.d, t.l, t.a, m)
 	for i := range m {
 		v := t.mean[i]
 		li := t.l[i*m : i*m+i+1]
 		for k, f := range t.f[:i+1] {
 			v += li[k] * f
-			d := 0.0
-			for h := k; h <= i; h++ {
-				d += li[h] * t.a[h*m+k]
-			}
-			t.d[i*m+k] = d
 		}
 		t.v[i] = v
 	}

@@ -153,21 +153,13 @@ func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) flo
 	niw := c.prior.Covariates
 	dense.InvertLower(c.linv, c.l, p)
 	floats.SubTo(c.d, x.MuX, niw.Mean)
+	dense.MulLower(c.a, c.linv, c.psi, p)
 	u := c.u
+	dense.MulLowerVec(u, c.linv, p, c.d)
 	clear(c.e)
-	for i := range p {
-		ui := 0.0
-		for k := 0; k <= i; k++ {
-			ui += c.linv[i*p+k] * c.d[k]
-		}
-		u[i] = ui
+	for i, ui := range u {
 		logp -= 0.5 * c.kappa * ui * ui
-		for j := 0; j <= i; j++ {
-			a := 0.0
-			for k := j; k <= i; k++ {
-				a += c.linv[i*p+k] * c.psi[k*p+j]
-			}
-			c.a[i*p+j] = a
+		for j, a := range c.a[i*p : i*p+i+1] {
 			if c.free[j] {
 				c.e[j] += 0.5 * a * a
 			} else {

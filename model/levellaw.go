@@ -315,23 +315,15 @@ func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 		}
 	})
 	variate.WishartFactor(l.low, d, freedom, rng)
-	for c := range d { // columns of Σ's factor times Bartlett's
-		for i := range d {
-			l.row[i] = 0
-			for h := c; h <= i; h++ {
-				l.row[i] += l.chol[i*d+h] * l.low[h*d+c]
-			}
-		}
-		for i := c; i < d; i++ {
-			for j := c; j <= i; j++ {
-				l.sum[i*d+j] += l.row[i] * l.row[j]
-			}
-		}
-	}
+	dense.MulLower(l.low, l.chol, l.low, d) // Σ's factor times Bartlett's
 	products := sums[l.levels*d:]
 	for j := range d {
 		for h := j; h < d; h++ {
-			products[release.Index(d, j, h)-d] = l.sum[h*d+j]
+			sum := l.sum[h*d+j]
+			for c := range j + 1 {
+				sum += l.low[h*d+c] * l.low[j*d+c]
+			}
+			products[release.Index(d, j, h)-d] = sum
 		}
 	}
 }

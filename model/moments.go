@@ -28,7 +28,6 @@ type Moments struct {
 
 	g, lg []float64 // Rand's workspace: m, m
 	low   []float64 // m×m
-	prod  []float64 // m×m
 }
 
 // NewMoments allocates for a shape.
@@ -37,7 +36,7 @@ func NewMoments(s Shape) *Moments {
 	vec := func() []float64 { return make([]float64, m) }
 	square := func() []float64 { return make([]float64, m*m) }
 	return &Moments{Shape: s, Mean: vec(), Cov: square(), Chol: square(),
-		g: vec(), lg: vec(), low: square(), prod: square()}
+		g: vec(), lg: vec(), low: square()}
 }
 
 // Set computes μ and V from the parameters.
@@ -143,13 +142,13 @@ func (t *Moments) Rand(dst []float64, n float64, rng *rand.Rand) {
 		t.lg[j] = a
 		dst[j] = n*t.Mean[j] + root*a
 	}
-	t.product() // LK
+	dense.MulLower(t.low, l, t.low, m) // LK
 	at := m
 	for j := range m {
 		mj, gj := t.Mean[j], t.lg[j]
 		for k := j; k < m; k++ { // (LK Lᵀ)_jk + (LK Lᵀ)_kj
 			lj, lk := l[j*m:j*m+j+1], l[k*m:k*m+j+1]
-			pj, pk := t.prod[j*m:j*m+j+1], t.prod[k*m:k*m+j+1]
+			pj, pk := t.low[j*m:j*m+j+1], t.low[k*m:k*m+j+1]
 			a := mj*t.lg[k] + gj*t.Mean[k]
 			for i := range lj {
 				a += pj[i]*lk[i] + pk[i]*lj[i]
@@ -195,31 +194,16 @@ func (t *Moments) RandExact(dst []float64, n float64, rng *rand.Rand) {
 		dst[j] = n * mean[j]
 	}
 	variate.WishartFactor(t.low, m, n-1, rng)
-	t.product() // LA
+	dense.MulLower(t.low, l, t.low, m) // LA
 	at := m
 	for j := range m {
 		for k := j; k < m; k++ {
 			a := n * mean[j] * mean[k]
 			for i := 0; i <= j; i++ {
-				a += t.prod[j*m+i] * t.prod[k*m+i]
+				a += t.low[j*m+i] * t.low[k*m+i]
 			}
 			dst[at] = a
 			at++
-		}
-	}
-}
-
-// product writes Chol times low, both lower triangular, to prod.
-func (t *Moments) product() {
-	m := t.Shape.M()
-	for j := range m {
-		lj := t.Chol[j*m : j*m+j+1]
-		for k := range j + 1 {
-			a := 0.0
-			for i := k; i <= j; i++ {
-				a += lj[i] * t.low[i*m+k]
-			}
-			t.prod[j*m+k] = a
 		}
 	}
 }

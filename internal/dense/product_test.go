@@ -53,6 +53,16 @@ func TestLLt(t *testing.T) {
 	}
 }
 
+func TestMulLower(t *testing.T) {
+	rng := source()
+	for _, n := range dims {
+		a, b := Lower.of(normals(n*n, rng), n), Lower.of(normals(n*n, rng), n)
+		want := product(a, b, n, n, n)
+		MulLower(b, poison(a, n), poison(b, n), n)
+		near(t, "A B", b, want, 4*float64(n)*eps*norm(a)*norm(want))
+	}
+}
+
 func TestMulABt(t *testing.T) {
 	rng := source()
 	for _, m := range []int{1, 2, 3, 6} {

@@ -21,6 +21,21 @@ func (s Shape) span(i, n int) (from, to int) {
 	return 0, n
 }
 
+// MulLower writes the lower triangle of A B into that of dst, given those of the n×n matrices a and b; dst and b may be
+// the same slice.
+func MulLower(dst, a, b []float64, n int) {
+	for i := n - 1; i >= 0; i-- {
+		row := a[i*n : i*n+i+1]
+		for j := range row {
+			sum := 0.0
+			for k := j; k <= i; k++ {
+				sum += row[k] * b[k*n+j]
+			}
+			dst[i*n+j] = sum
+		}
+	}
+}
+
 // MulABtLower writes the lower triangle of A Bᵀ, of n×n matrices of these shapes, into that of
 // dst, over no more terms than have numbers.
 func MulABtLower(dst, a []float64, aShape Shape, b []float64, bShape Shape, n int) {

@@ -118,7 +118,7 @@ func (f *frame) set(x []float64) bool {
 		return false
 	}
 	f.triangle()
-	mulLower(f.l, f.d, f.rinv, m)
+	dense.MulLower(f.l, f.d, f.rinv, m)
 	f.slopes()
 	if !f.shape.Intercept {
 		v := f.l[m*m-1] * f.centre[p]
@@ -235,7 +235,7 @@ func (f *frame) coordinates(x []float64, params *model.Params) bool {
 		}
 		x[i] /= f.unit
 	}
-	mulLower(f.d, f.l, f.r, m)
+	dense.MulLower(f.d, f.l, f.r, m)
 	f.writeTriangle(x[first:])
 	return true
 }

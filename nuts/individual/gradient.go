@@ -161,7 +161,7 @@ func (f *frame) pullFactors(gP []float64) {
 		}
 		half[i*m+i] *= 0.5
 	}
-	mulLower(gR, half, f.rinv, m) // Φ R⁻¹
+	dense.MulLower(gR, half, f.rinv, m) // Φ R⁻¹
 	scale := 0.5 / (float64(f.n-1) + f.kappa)
 	for i := range m {
 		for j := range m {
@@ -171,19 +171,6 @@ func (f *frame) pullFactors(gP []float64) {
 			}
 			f.gS[i*m+j] += scale * sum
 			f.gS[j*m+i] += scale * sum
-		}
-	}
-}
-
-// mulLower writes the lower triangle of AB, A and B lower triangular.
-func mulLower(dst, a, b []float64, m int) {
-	for i := range m {
-		for j := range i + 1 {
-			sum := 0.0
-			for k := j; k <= i; k++ {
-				sum += a[i*m+k] * b[k*m+j]
-			}
-			dst[i*m+j] = sum
 		}
 	}
 }
