@@ -215,10 +215,11 @@ func (c *checker) describe(r *release.Release, p []PValue) *Release {
 	d := &r.Schema
 	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: r.Frame != nil, Warnings: []string{}}
 	names, frame := columnNames(d, out.InFrame), d.Frame()
-	labels := statisticLabels(names)
-	if c.levels != nil {
-		labels = c.levels.labels(r.LevelNames(), names)
+	var levels []string
+	if !c.levels.plain {
+		levels = r.LevelNames()
 	}
+	labels := c.levels.labels(levels, names)
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all
 		for _, e := range b.entries {
@@ -226,7 +227,7 @@ func (c *checker) describe(r *release.Release, p []PValue) *Release {
 		}
 	}
 	for e, z := range c.z {
-		if c.levels != nil && e == c.levels.known {
+		if e == c.levels.known {
 			continue
 		}
 		out.Entries = append(out.Entries, Entry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
@@ -254,18 +255,6 @@ func columnNames(d *schema.Design, framed bool) (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// statisticLabels are in canonical order: x, y, x², x × y, y².
-func statisticLabels(names []string) []string {
-	labels := slices.Clone(names)
-	for j, a := range names {
-		labels = append(labels, a+"²")
-		for _, b := range names[j+1:] {
-			labels = append(labels, a+" × "+b)
-		}
-	}
-	return labels
 }
 
 var errNoReplicate = errors.New("no draw of the posterior has a covariance matrix that rounding leaves definite: nothing can be replicated")

@@ -39,16 +39,21 @@ const (
 	SumsOfYByLevel = "sums of y by level"
 )
 
-// byLevels are what there is of sums by levels, which of several looks are in a frame.
+// byLevels are what there is of sums by levels, which of several looks are in a frame, or of all rows.
 type byLevels struct {
 	entries       []model.Monomial
-	dummies, last int // last of the columns behind the dummies is the response; -1: none is
-	known         int // the entry that no noise is on, which tells nothing of a law; -1: there is none
+	dummies, last int  // last of the columns behind the dummies is the response; -1: none is
+	known         int  // the entry that no noise is on, which tells nothing of a law; -1: there is none
+	plain         bool // of all rows, as if of one level
 }
 
-// blocks are counts, sums within levels and products, of x and of y, and all.
+// blocks are counts, sums within levels and products, of x and of y, and all; of all rows there are no counts, and all the
+// others.
 func (l byLevels) blocks() []checkBlock {
 	all := []checkBlock{{name: RowsOfLevels}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: SumsOfYByLevel}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
+	if l.plain {
+		all[1].name, all[3].name = "sums of x", "sum of y"
+	}
 	for e, entry := range l.entries {
 		if e == l.known {
 			continue
@@ -69,7 +74,12 @@ func (l byLevels) blocks() []checkBlock {
 		all[at].entries = append(all[at].entries, e)
 		all[6].entries = append(all[6].entries, e)
 	}
-	return allocated(slices.DeleteFunc(all, func(b checkBlock) bool { return len(b.entries) == 0 }))
+	all = slices.DeleteFunc(all, func(b checkBlock) bool { return len(b.entries) == 0 && (!l.plain || b.name == RowsOfLevels) })
+	for k := range all {
+		n := len(all[k].entries)
+		all[k].chol, all[k].scaled = make([]float64, n*n), make([]float64, n)
+	}
+	return all
 }
 
 // labels are those of the entries, of levels and columns of these names.
@@ -86,7 +96,7 @@ func (l byLevels) labels(levels, columns []string) (labels []string) {
 				label += " × " + name
 			}
 		}
-		if e.Level >= 0 {
+		if e.Level >= 0 && !l.plain {
 			label += " in " + levels[e.Level]
 		}
 		labels = append(labels, label)

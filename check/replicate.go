@@ -11,7 +11,6 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/release"
 )
 
 // checker draws replicated releases and compares z with them.
@@ -20,8 +19,8 @@ type checker struct {
 	z      []float64 // what has noise
 	noise  noise     // on it
 	blocks []checkBlock
-	levels *byLevels // nil of sums of all rows
-	stray  float64   // variance of w of rows, see model.Kurtosis
+	levels byLevels
+	stray  float64 // variance of w of rows, see model.Kurtosis
 
 	n      float64 // rows given φ: latent where they were released with noise
 	params *model.Params
@@ -96,7 +95,7 @@ type normal struct {
 }
 
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
-	c := &checker{obs: obs, z: obs.Z, noise: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
+	c := &checker{obs: obs, z: obs.Z, noise: obs, params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
 	told, dummies, counts := obs.Told, 0, 0
 	if told != nil && told.Response == nil {
 		dummies, counts = told.Dummies, len(told.Counts)
@@ -110,46 +109,19 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 	default:
 		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
 	}
+	c.levels = byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1, -1, told == nil}
 	if told != nil {
-		l := &byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1, told.Known}
 		if told.Response != nil { // a factor's of two levels, before the covariates
-			l = &byLevels{model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, 0, -1, told.Known}
+			c.levels.entries, c.levels.last = model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, -1
 			c.law = newResponseLaw(obs, c.law)
 		}
-		c.z, c.noise, c.levels, c.blocks = told.Z, told, l, l.blocks()
+		c.z, c.noise, c.levels.known = told.Z, told, told.Known
 	}
+	c.blocks = c.levels.blocks()
 	q := len(c.z)
 	vec := func() []float64 { return make([]float64, q) }
 	c.cov, c.rep, c.mean, c.square, c.replicates = make([]float64, q*q), vec(), vec(), vec(), make([][]float64, q)
 	return c
-}
-
-// checkBlocks sorts the entries: sums of x, of xxᵀ, of y, of xy, of y², and all.
-func checkBlocks(p int) []checkBlock {
-	m := p + 1
-	blocks := []checkBlock{{name: "sums of x"}, {name: "sums of x x'"}, {name: "sum of y"}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
-	add := func(k, entry int) { blocks[k].entries = append(blocks[k].entries, entry) }
-	for j := range p {
-		add(0, j)
-		for k := j; k < p; k++ {
-			add(1, release.Index(m, j, k))
-		}
-		add(3, release.Index(m, j, p))
-	}
-	add(2, p)
-	add(4, release.Index(m, p, p))
-	for e := range release.Length(m) {
-		add(5, e)
-	}
-	return allocated(blocks)
-}
-
-func allocated(blocks []checkBlock) []checkBlock {
-	for k := range blocks {
-		n := len(blocks[k].entries)
-		blocks[k].chol, blocks[k].scaled = make([]float64, n*n), make([]float64, n)
-	}
-	return blocks
 }
 
 // given puts the parameters at a draw, a row in the order of model.Shape.Names, followed
