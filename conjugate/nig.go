@@ -170,9 +170,7 @@ func (s *NIGSampler) adopt(d *NIG) bool {
 func (s *NIGSampler) Update(dst, prior *NIG, xx, xy []float64, yy, n float64) bool {
 	s.shape = 0
 	q := len(s.mean)
-	for i, v := range prior.Precision[:q*q] {
-		dst.Precision[i] = v + xx[i]
-	}
+	floats.AddTo(dst.Precision[:q*q], prior.Precision[:q*q], xx[:q*q])
 	dense.Symmetrise(dst.Precision, q)
 	copy(s.chol, dst.Precision)
 	if !dense.Cholesky(s.chol, q) {
@@ -180,14 +178,10 @@ func (s *NIGSampler) Update(dst, prior *NIG, xx, xy []float64, yy, n float64) bo
 	}
 	delta, fit := s.work[:q], s.work[q:][:q]
 	dense.SymMulVec(fit, xx, q, prior.Mean)
-	for i, v := range fit {
-		delta[i] = xy[i] - v
-	}
+	floats.SubTo(delta, xy[:q], fit)
 	dense.SolveLower(s.chol, q, delta)
 	dense.SolveLowerT(s.chol, q, delta)
-	for i, v := range delta {
-		dst.Mean[i] = prior.Mean[i] + v
-	}
+	floats.AddTo(dst.Mean[:q], prior.Mean[:q], delta)
 	dense.SymMulVec(fit, xx, q, dst.Mean)
 	rss := yy
 	for i, m := range dst.Mean[:q] {

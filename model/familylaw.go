@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -151,16 +152,12 @@ func (l *FamilyLaw) response(eta float64, rng *rand.Rand) float64 {
 
 // Expect writes the mean of the sums of n rows.
 func (l *FamilyLaw) Expect(dst []float64, n float64) {
-	for i, v := range l.mean {
-		dst[i] = n * v
-	}
+	floats.ScaleTo(dst[:len(l.mean)], n, l.mean)
 }
 
 // Covariance writes theirs, lower triangle.
 func (l *FamilyLaw) Covariance(dst []float64, n float64) {
-	for i, v := range l.cov {
-		dst[i] = n * v
-	}
+	floats.ScaleTo(dst, n, l.cov)
 }
 
 // RandExact draws them.

@@ -126,9 +126,7 @@ func (t *Pooled) rough(s *Site, link Link) {
 	if link != nil {
 		per, sigma2 = link(lineOf(given.Mean, z, shape, n))
 	}
-	for i, v := range given.Precision {
-		half[i] = sigma2 * v
-	}
+	floats.ScaleTo(half, sigma2, given.Precision)
 	for i := range q {
 		half[i*q+i] += noise * noise * size
 	}

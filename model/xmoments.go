@@ -347,10 +347,8 @@ func projectMoments(x *XMoments) error {
 		}
 		dense.MulABt(y, vectors, vectors, d, d, d)
 		distance := 0.0
-		for i, v := range y {
-			first[i] -= v
-			second[i] += v
-		}
+		floats.Sub(first, y)
+		floats.Add(second, y)
 		copy(x.M, second)
 		equate(x.M, same)
 		for i, v := range x.M {

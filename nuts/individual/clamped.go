@@ -106,10 +106,7 @@ func (c *clamped) clip() {
 		c.short[i] = min(1, c.radius/math.Sqrt(square))
 	}
 	for j := range c.m {
-		v := column(c.v, j, c.n)
-		for i, f := range c.short {
-			v[i] *= f
-		}
+		floats.Mul(column(c.v, j, c.n), c.short)
 	}
 }
 
@@ -175,10 +172,7 @@ func (c *clamped) pullRows(grad []float64) {
 	first, rest := c.weights()
 	for k := range m {
 		g := column(c.r, k, n) // r of column k is not needed once its own gradient is made
-		l := c.l[k*m+k]
-		for i := range g {
-			g[i] *= l
-		}
+		floats.Scale(c.l[k*m+k], g)
 		for j := k + 1; j < m; j++ {
 			floats.AddScaled(g, c.l[j*m+k], column(c.r, j, n))
 		}

@@ -3,6 +3,8 @@ package individual
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -103,12 +105,8 @@ func (f *frame) set(x []float64) bool {
 	m, p := f.m, f.p
 	lead := f.lead()
 	first := f.means()
-	for i, v := range x[:first] {
-		f.mean[i] = f.unit * v
-	}
-	for i := range f.lower {
-		f.lower[i] = f.unit * x[first+i]
-	}
+	floats.ScaleTo(f.mean[:first], f.unit, x[:first])
+	floats.ScaleTo(f.lower, f.unit, x[first:][:len(f.lower)])
 	root := math.Sqrt(float64(f.n))
 	for j, u := range x[lead-m : lead] {
 		f.centre[j] = u / root
@@ -144,9 +142,7 @@ func (f *frame) factor() bool {
 	scatter(f.scatter, f.rows, m, f.n-1)
 	scale := 1 / (float64(f.n-1) + f.kappa)
 	for i := range m {
-		for j := range i + 1 {
-			f.r[i*m+j] = f.scatter[i*m+j] * scale
-		}
+		floats.ScaleTo(f.r[i*m:i*m+i+1], scale, f.scatter[i*m:i*m+i+1])
 		f.r[i*m+i] += f.kappa * scale
 	}
 	if !dense.Cholesky(f.r, m) {

@@ -3,6 +3,8 @@ package individual
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
@@ -34,15 +36,11 @@ func (f *frame) pull(grad, x []float64) {
 	f.pullVariances()
 	for i, g := range f.gMu {
 		f.gMean[i] += g
-		for j := range i + 1 {
-			f.gL[i*m+j] -= g * f.centre[j]
-		}
+		floats.AddScaled(f.gL[i*m:i*m+i+1], -g, f.centre[:i+1])
 	}
 	first := copy(grad, f.gMean[:f.means()])
 	f.pullFactors(grad[first:])
-	for i := range grad[:lead-m] {
-		grad[i] *= f.unit
-	}
+	floats.Scale(f.unit, grad[:lead-m])
 	f.pullCentre(grad[lead-m:lead], x[lead-m:lead])
 	f.pullScatter(grad[lead:])
 }
@@ -51,9 +49,7 @@ func (f *frame) pull(grad, x []float64) {
 // ∂U = U(2∂S − I).
 func (f *frame) pullScatter(grad []float64) {
 	of := f.work[0]
-	for i, g := range f.gS {
-		of[i] = 2 * g
-	}
+	floats.ScaleTo(of, 2, f.gS)
 	for i := range f.m {
 		of[i*f.m+i]--
 	}

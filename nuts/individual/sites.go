@@ -81,9 +81,7 @@ func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 	}
 	again := float64(len(f.all) - 1)
 	logp := -again * f.hub.LogPrior(f.prior, x[:f.lead])
-	for i, g := range f.prior {
-		grad[i] = -again * g
-	}
+	floats.ScaleTo(grad[:f.lead], -again, f.prior)
 	for j, s := range f.all {
 		f.set(x, j)
 		g := f.part(grad, j)
