@@ -154,7 +154,8 @@ func (f *arrowRows) decodedEntries() []decoded {
 		values.dictionary = nil
 		c := cells{field: field, layout: f.layout, scale: t.scale}
 		for _, piece := range d.pieces {
-			c.decode(piece.column(&values, places{}, &free), 0, piece.rows)
+			column := piece.column(&values, places{}, &free)
+			c.decode(column, column.reads(&c), 0, piece.rows)
 		}
 		entries[i] = c.decoded
 	}
@@ -165,9 +166,8 @@ func (f *arrowRows) decodedEntries() []decoded {
 	return entries
 }
 
-// decode adds the cells from one to before another.
-func (c *cells) decode(column *arrowColumn, from, to int) {
-	read := column.reads(c)
+// decode adds the cells from one to before another, as read reads those that are there.
+func (c *cells) decode(column *arrowColumn, read func(i int) (float64, error), from, to int) {
 	for i := from; i < to; i++ {
 		if column.missing(i) {
 			c.add(0, ErrMissing)
@@ -201,11 +201,12 @@ func (f *arrowRows) parse(w *worker, _ int) error {
 			if err := soundly(func() error {
 				c.clear()
 				c.next = 0
-				if from := line - part.line; f.types[c.field.place].dictionary == nil {
-					c.decode(arrows[i], from, from+n)
-				} else {
-					c.look(arrows[i], &part.entries[i], from, from+n)
+				from, column := line-part.line, arrows[i]
+				read := column.reads(c)
+				if f.types[c.field.place].dictionary != nil { // a cell stands for an entry
+					read = func(at int) (float64, error) { return part.entries[i].at(int(column.integer(at))) }
 				}
+				c.decode(column, read, from, from+n)
 				return nil
 			}); err != nil {
 				return failed(c.field.label, err)
@@ -227,15 +228,4 @@ func (f *arrowRows) column(b *arrowBatch, field *field, free *int) *arrowColumn 
 		at = at.after(&f.types[i], b.views)
 	}
 	return b.column(&f.types[field.place], at, free)
-}
-
-// look adds the entries of a dictionary that the cells from one to before another stand for.
-func (c *cells) look(column *arrowColumn, entries *decoded, from, to int) {
-	for i := from; i < to; i++ {
-		if column.missing(i) {
-			c.add(0, ErrMissing)
-		} else {
-			c.add(entries.at(int(column.integer(i))))
-		}
-	}
 }
