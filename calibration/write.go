@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -129,18 +130,12 @@ func (s *Study) record(c Setting, t *Trial, q *Score) *record {
 		return r.add("clamped", t.Clamped, "capped", strconv.FormatBool(t.Capped), "message", t.Error)
 	}
 	filled := q != nil
-	if !filled {
-		q = &Score{Coefficient: new(Coefficient)}
-	}
+	q = cmp.Or(q, &Score{Coefficient: new(Coefficient)})
 	of := new(record).add("quantity", q.Name, "truth", q.Truth, "u", q.U, "rank", q.Rank).hits("hit", q.Hits)
 	if s.Population != "" {
-		l := q.Coefficient.LeastSquares
-		hasLeastSquares := l != nil
-		if !hasLeastSquares {
-			l = new(LeastSquares)
-		}
+		l := cmp.Or(q.Coefficient.LeastSquares, new(LeastSquares))
 		of.add("width", q.Coefficient.Width, "contraction", q.Coefficient.Contraction)
-		of.join(new(record).add("ls_width", l.Width).hits("ls_hit", l.Hits), hasLeastSquares).add(RHat, t.measure(RHat))
+		of.join(new(record).add("ls_width", l.Width).hits("ls_hit", l.Hits), q.Coefficient.LeastSquares != nil).add(RHat, t.measure(RHat))
 	}
 	return c.record().add("trial", t.Trial).join(of, filled).add("ess", t.ESS, "draws", t.Draws, "capped", t.Capped, "mmd2", t.MMD2, "clamped", t.Clamped,
 		"accept", t.Accept, "projected", t.Projected, "divergent", t.Divergent, "error", t.Error)
@@ -187,9 +182,7 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 
 func (s *Summary) record(c *CellSummary, q *QuantitySummary) *record {
 	filled := q != nil
-	if !filled {
-		q = new(QuantitySummary)
-	}
+	q = cmp.Or(q, new(QuantitySummary))
 	of := new(record).add("quantity", q.Name, "ks", q.KS, "p_value", q.P, "p_bonferroni", q.PBonferroni, "ecdf_p_value", q.ECDF)
 	of.levels("cover", func(i int, name string) {
 		v := q.Coverage[i]
@@ -203,13 +196,8 @@ func (s *Summary) record(c *CellSummary, q *QuantitySummary) *record {
 // populationRecord is of a coefficient; se is the Monte Carlo standard error of a share.
 func (s *Summary) populationRecord(c *CellSummary, q *QuantitySummary) *record {
 	filled := q != nil
-	if !filled {
-		q = &QuantitySummary{Coefficient: new(CoefficientSummary)}
-	}
-	of, sharp := q.Coefficient, 0
-	if of.Sharp != nil {
-		sharp = of.Sharp.Of
-	}
+	q = cmp.Or(q, &QuantitySummary{Coefficient: new(CoefficientSummary)})
+	of := q.Coefficient
 	r := new(record).add("coefficient", q.Name, "truth", of.Truth)
 	r.levels("cover", func(i int, name string) { r.share(name, &q.Coverage[i]) })
 	r.levels("ls_cover", func(i int, name string) {
@@ -219,7 +207,7 @@ func (s *Summary) populationRecord(c *CellSummary, q *QuantitySummary) *record {
 			r.share(name, &of.LeastSquares[i])
 		}
 	})
-	r.add("margin", q.Margin(), "width", of.Width, "width_ratio", of.Ratio, "contraction", of.Contraction, "sharp", sharp)
+	r.add("margin", q.Margin(), "width", of.Width, "width_ratio", of.Ratio, "contraction", of.Contraction, "sharp", cmp.Or(of.Sharp, new(Coverage)).Of)
 	r.share("sharp_cover95", of.Sharp).add("unmixed", c.Unmixed, "divergent", c.Divergent)
 	whole := new(record).add("population", s.Population).join(c.record(), true)
 	return whole.add("trials", s.Trials, "failed", c.Failed, "capped", c.Capped).join(r, filled)
