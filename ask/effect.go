@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/expression"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -179,10 +180,7 @@ func (p *point) ofLevel(factor, level string) (value, error) {
 	to := func(v float64) {
 		for i, c := range p.maker.Columns {
 			if c.Factor == factor {
-				p.base[i] = 0
-				if c.Level == level && v == 1 || c.Level == f.Levels[0] && v == 0 {
-					p.base[i] = 1
-				}
+				p.base[i] = number.Indicator[float64](c.Level == level && v == 1 || c.Level == f.Levels[0] && v == 0)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -403,7 +404,7 @@ func (c *ComparedCell) Sound(trials int) bool { return c.Refused || sound(c.Fail
 // Unsound implements Results.
 func (s *Comparison) Unsound() (n int) {
 	for i := range s.Cells {
-		n += int(indicator(!s.Cells[i].Sound(s.Trials)))
+		n += number.Indicator[int](!s.Cells[i].Sound(s.Trials))
 	}
 	return n
 }
@@ -414,8 +415,8 @@ func (s *Study) Compare(trials []*Trial) *Comparison {
 	for i, trials := range s.byCell(trials) {
 		c := ComparedCell{Setting: s.Cells[i].Setting}
 		for _, t := range trials {
-			c.Failed, c.Error = c.Failed+int(indicator(t.Error != "")), cmp.Or(c.Error, t.Error)
-			c.Capped += int(indicator(t.Capped))
+			c.Failed, c.Error = c.Failed+number.Indicator[int](t.Error != ""), cmp.Or(c.Error, t.Error)
+			c.Capped += number.Indicator[int](t.Capped)
 		}
 		c.Refused = c.Failed == s.Trials
 		for _, name := range measureNames {

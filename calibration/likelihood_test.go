@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -20,7 +21,7 @@ func counted(of model.Family) *vi.Rows {
 	for i, y := range []float64{0, 2, 1, 1, 3, 0, 4, 2, 6, 5} {
 		r.X = append(r.X, 1, float64(i)/10)
 		if of != model.Poisson {
-			y = indicator(y > 1)
+			y = number.Indicator[float64](y > 1)
 		}
 		r.Y = append(r.Y, y)
 	}

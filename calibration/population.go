@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -56,7 +57,7 @@ func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
 		if l := of.LeastSquares; l != nil {
 			ratios = append(ratios, of.Width/l.Width)
 			for k, hit := range l.Hits {
-				plain[k] += int(indicator(hit))
+				plain[k] += number.Indicator[int](hit)
 			}
 		}
 		if of.Contraction == nil {
@@ -64,7 +65,7 @@ func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
 		}
 		if contractions = append(contractions, *of.Contraction); *of.Contraction >= SharpContraction {
 			sharp++
-			held += int(indicator(score.Hits[last]))
+			held += number.Indicator[int](score.Hits[last])
 		}
 	}
 	if widths == nil {
@@ -134,7 +135,7 @@ func Judge(studies ...*Summary) *Verdict {
 				}
 			}
 			v.Cells++
-			v.Failing += int(indicator(fails))
+			v.Failing += number.Indicator[int](fails)
 		}
 	}
 	if v.Worst == nil {

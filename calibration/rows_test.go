@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -67,7 +68,7 @@ func TestTruthsFollowThePrior(t *testing.T) {
 		rows := must.Get(simulate(&fitter{columns: dpreg.UnitDesign(shape.P), prior: prior}, NormalX, 1, rng))(t)
 		slope := rows.params.Theta[1]
 		squares += slope * slope * prior.Theta.Precision[3] / trials
-		below += indicator(rows.params.Sigma2 < scale*scale*median*median) / trials
+		below += number.Indicator[float64](rows.params.Sigma2 < scale*scale*median*median) / trials
 	}
 	if math.Abs(squares-1) > 5*math.Sqrt(2./trials) || math.Abs(below-0.5) > 5*0.5/math.Sqrt(trials) {
 		t.Errorf("variance of a slope over its prior's %v, P(σ < median) %v", squares, below)

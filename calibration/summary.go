@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -116,7 +117,7 @@ func sound(failed, capped, trials int) bool { return float64(failed+capped) <= 0
 // Unsound implements Results.
 func (s *Summary) Unsound() (n int) {
 	for _, c := range s.Cells {
-		n += int(indicator(!c.Sound))
+		n += number.Indicator[int](!c.Sound)
 	}
 	return n
 }
@@ -162,8 +163,8 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 			c.Failed, c.Error = c.Failed+1, cmp.Or(c.Error, t.Error)
 			continue
 		}
-		c.Capped += int(indicator(t.Capped))
-		c.Short += int(indicator(t.ESS < Ranked))
+		c.Capped += number.Indicator[int](t.Capped)
+		c.Short += number.Indicator[int](t.ESS < Ranked)
 		ess, draws, clamped = append(ess, t.ESS), append(draws, float64(t.Draws)), append(clamped, t.Clamped)
 	}
 	c.Sound = sound(c.Failed, c.Capped, len(trials))
@@ -178,7 +179,7 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 	c.Divergent = mean(values(trials, func(t *Trial) *float64 { return t.Divergent }))
 	unmixed := values(trials, func(t *Trial) *float64 { return t.measure(RHat) })
 	for i, v := range unmixed {
-		unmixed[i] = indicator(v > RHatLimit)
+		unmixed[i] = number.Indicator[float64](v > RHatLimit)
 	}
 	c.Unmixed = mean(unmixed)
 	c.Quantities = summariseQuantities(trials, walks)
@@ -200,7 +201,7 @@ func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary
 			q.Pooled = q.Pooled || i > 0 && slices.ContainsFunc(t.Scores[:i], func(o Score) bool { return o.Name == score.Name })
 			q.Ranks, q.U = append(q.Ranks, score.Rank), append(q.U, score.U)
 			for l, hit := range score.Hits {
-				hits[j][l] += int(indicator(hit))
+				hits[j][l] += number.Indicator[int](hit)
 			}
 		}
 	}
@@ -261,11 +262,4 @@ func standardError(values []float64) *float64 {
 
 func median(values []float64) *float64 {
 	return known(values, 1, func(v []float64) float64 { return posterior.Quantile(slices.Sorted(slices.Values(v)), 0.5) })
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

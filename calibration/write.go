@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // Results are what a study's trials tell: a *Summary, or a *Comparison.
@@ -80,7 +82,7 @@ func field(v any) string {
 		}
 		return field(*v)
 	case bool:
-		return strconv.Itoa(int(indicator(v)))
+		return strconv.Itoa(number.Indicator[int](v))
 	}
 	return fmt.Sprint(v)
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
@@ -223,15 +224,8 @@ type Info struct {
 var InfoNames = []string{"lp__", "accept_stat__", "n_leapfrog__", "divergent__", "correction__", "projected__", "failed__"}
 
 func keep(i Info, dst []float64) {
-	copy(dst, []float64{i.logDensity, i.accept, float64(i.leapfrogs), indicator(i.divergent), i.Correction,
-		indicator(i.Projected), indicator(i.Failed)})
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
+	copy(dst, []float64{i.logDensity, i.accept, float64(i.leapfrogs), number.Indicator[float64](i.divergent), i.Correction,
+		number.Indicator[float64](i.Projected), number.Indicator[float64](i.Failed)})
 }
 
 // smallest is the number of rows below which the CLT is a poor description of

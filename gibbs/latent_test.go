@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -86,7 +87,7 @@ func directions(part, m int, mean []float64) *mat.Dense {
 			case 1:
 			default:
 				if i == part-2 {
-					d.Set(at, j, 1+indicator(i == j))
+					d.Set(at, j, 1+number.Indicator[float64](i == j))
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -16,11 +17,7 @@ var InfoNames = []string{"lp__", "accept_stat__", "stepsize__", "treedepth__", "
 
 // Keep writes an Info in the order of InfoNames, for mcmc.Run.
 func Keep(i Info, dst []float64) {
-	divergent := 0.0
-	if i.Divergent {
-		divergent = 1
-	}
-	copy(dst, []float64{i.LogDensity, i.Accept, i.StepSize, float64(i.Depth), float64(i.Leapfrogs), divergent, i.Energy})
+	copy(dst, []float64{i.LogDensity, i.Accept, i.StepSize, float64(i.Depth), float64(i.Leapfrogs), number.Indicator[float64](i.Divergent), i.Energy})
 }
 
 // Run runs chains that start begins, with these options, and says what their columns tell

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/internal/expression"
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // Cells are the combinations of the levels of several factors, truth values among them, the levels of the first
@@ -130,7 +131,7 @@ func (c *Cells) within(column Column) (values []float64) {
 		return nil
 	}
 	for _, cell := range c.terms {
-		values = append(values, indicator(!lacks(cell)))
+		values = append(values, number.Indicator[float64](!lacks(cell)))
 	}
 	return values
 }
@@ -300,7 +301,7 @@ func (c *Cells) Indicate(d *Design, rows []float64) (out []float64, err error) {
 		for cell := range c.Names {
 			now := is(cell)
 			if found = found || now; cell > 0 {
-				out = append(out, 2*indicator(now)-1)
+				out = append(out, 2*number.Indicator[float64](now)-1)
 			}
 		}
 		if !found {
@@ -311,11 +312,4 @@ func (c *Cells) Indicate(d *Design, rows []float64) (out []float64, err error) {
 		}
 	}
 	return out, nil
-}
-
-func indicator(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

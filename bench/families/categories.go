@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -57,10 +58,10 @@ func counted(path, yes string) (p population, rows [][]float64, eta []float64, e
 		row := []float64(nil)
 		for j, factor := range factors {
 			for _, level := range factor.Levels[1:] {
-				row = append(row, indicator(line[j] == level))
+				row = append(row, number.Indicator[float64](line[j] == level))
 			}
 		}
-		row = append(row, indicator(line[last] == yes))
+		row = append(row, number.Indicator[float64](line[last] == yes))
 		count, err := strconv.Atoi(line[last+1])
 		if err != nil {
 			return p, nil, nil, err
@@ -70,11 +71,4 @@ func counted(path, yes string) (p population, rows [][]float64, eta []float64, e
 	p, eta, err = newRows(rows)
 	p.factors = factors
 	return p, rows, eta, err
-}
-
-func indicator(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

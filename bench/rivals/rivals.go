@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -95,10 +96,7 @@ type Info struct {
 var infoNames = []string{"accept_stat__", "failed__"}
 
 func keep(i Info, dst []float64) {
-	dst[0], dst[1] = i.accept, 0
-	if i.failed {
-		dst[1] = 1
-	}
+	dst[0], dst[1] = i.accept, number.Indicator[float64](i.failed)
 }
 
 // failures counts the sweeps that failed; draws may be nil.

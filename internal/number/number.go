@@ -1,4 +1,4 @@
-// Package number writes numbers into files in full precision.
+// Package number writes numbers into files in full precision, and has what several packages do with them.
 package number
 
 import (
@@ -74,4 +74,12 @@ func RoundDown(q *big.Rat) float64 {
 		return math.Nextafter(f, math.Inf(-1))
 	}
 	return f
+}
+
+// Indicator is 1 of what is so, and 0 of what is not.
+func Indicator[T int | float64](is bool) T {
+	if is {
+		return 1
+	}
+	return 0
 }
