@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // KS returns the one-sample Kolmogorov–Smirnov statistic of u against the
@@ -120,20 +122,8 @@ func ksExact(n int, d float64) float64 {
 // KSCritical returns the d that D_n, of n uniform values, reaches with probability
 // level, 0 < level < 1.
 func KSCritical(n int, level float64) float64 {
-	_, d := bisect(0, 1, func(d float64) bool { return ksTail(n, d) > level })
+	_, d := number.Bisect(0, 1, func(d float64) bool { return ksTail(n, d) > level })
 	return d
-}
-
-// bisect narrows the interval in which below ends to hold.
-func bisect(low, high float64, below func(float64) bool) (float64, float64) {
-	for range 60 {
-		if middle := (low + high) / 2; below(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, high
 }
 
 // Ranked is L, the number of posterior draws among which the truth is ranked:
@@ -162,7 +152,7 @@ func NewBand(trials int, level float64) *Band {
 		panic("calibration: a band needs trials and a level between 0 and 1")
 	}
 	w := newWalk(trials)
-	log, _ := bisect(math.Log(1e-300), 0, func(log float64) bool { return w.inside(math.Exp(log)) >= level }) // of γ
+	log, _ := number.Bisect(math.Log(1e-300), 0, func(log float64) bool { return w.inside(math.Exp(log)) >= level }) // of γ
 	b := &Band{Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
 	for i := range b.Lower {
 		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(log))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"gonum.org/v1/gonum/floats"
@@ -54,18 +55,8 @@ func (o *shape) byNormalLaw() (b []float64, s, w float64) {
 		most = 20
 	}
 	m := NewAlong(o.family.Moments(most), most)
-	bisect := func(low, high float64, below func(at float64) bool) float64 {
-		for range 30 {
-			if middle := 0.5 * (low + high); below(middle) {
-				low = middle
-			} else {
-				high = middle
-			}
-		}
-		return low
-	}
-	s = bisect(0, 20, func(s float64) bool {
-		bisect(-20, 20, func(eta float64) bool { m.Set(eta, s); return m.M[0] < o.mean })
+	s, _ = number.Bisect(0, 20, func(s float64) bool {
+		number.Bisect(-20, 20, func(eta float64) bool { m.Set(eta, s); return m.M[0] < o.mean })
 		return m.M[1] < h
 	})
 	for j := range 3 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -36,10 +37,11 @@ func (a *Assumption) take(f model.Family, y schema.Column, sds map[string]float6
 	if most, _ := own.explained(farthestSD); most < a.R2 {
 		return fmt.Errorf("an R2 of %v: a line explains at most a share of %.2g of the variance of %s, of family %s and mean %v", a.R2, most, y.Name, f, at.Mean)
 	}
-	own.sd = bisect(0, farthestSD, func(s float64) bool {
+	low, high := number.Bisect(0, farthestSD, func(s float64) bool {
 		share, _ := own.explained(s)
 		return share < a.R2
 	})
+	own.sd = 0.5 * (low + high)
 	_, variance := own.explained(own.sd)
 	at.SD = y.Upper * math.Sqrt(variance)
 	return nil
@@ -49,10 +51,11 @@ func (a *Assumption) take(f model.Family, y schema.Column, sds map[string]float6
 func (f *assumedFamily) middle(s float64) (eta float64, at *model.Along) {
 	at = model.NewAlong(f.of.Moments(f.most), f.most)
 	reach := 40 + farthestSD*s
-	eta = bisect(-reach, reach, func(eta float64) bool {
+	low, high := number.Bisect(-reach, reach, func(eta float64) bool {
 		at.Set(eta, s)
 		return at.M[0] < f.mean
 	})
+	eta = 0.5 * (low + high)
 	at.Set(eta, s)
 	return eta, at
 }
@@ -62,16 +65,4 @@ func (f *assumedFamily) explained(s float64) (share, variance float64) {
 	_, at := f.middle(s)
 	variance = at.S[0] - at.M[0]*at.M[0]
 	return at.M[1] * at.M[1] / variance, variance
-}
-
-// bisect returns where below ends to hold.
-func bisect(low, high float64, below func(float64) bool) float64 {
-	for range 60 {
-		if middle := 0.5 * (low + high); below(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return 0.5 * (low + high)
 }

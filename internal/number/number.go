@@ -83,3 +83,15 @@ func Indicator[T int | float64](is bool) T {
 	}
 	return 0
 }
+
+// Bisect narrows the interval in which below ends to hold.
+func Bisect(low, high float64, below func(float64) bool) (float64, float64) {
+	for range 60 {
+		if middle := 0.5 * (low + high); below(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, high
+}
