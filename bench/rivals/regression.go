@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -151,11 +153,7 @@ func (t *latent) evaluate(m *moment, s, theta []float64) {
 		m.scaled[j] = z - m.scaled[j]
 	}
 	dense.SolveLower(m.chol, t.p, m.scaled)
-	quad := 0.0
-	for _, v := range m.scaled {
-		quad += v * v
-	}
-	m.logDensity = -0.5 * (dense.LogDet(m.chol, t.p) + quad)
+	m.logDensity = -0.5 * (dense.LogDet(m.chol, t.p) + floats.Dot(m.scaled, m.scaled))
 }
 
 func (t *latent) accept() { t.given, t.other = t.other, t.given }
@@ -231,9 +229,9 @@ func (r *regression) drawTheta(rng *rand.Rand) bool {
 		for j := range p {
 			column := t.columns[j*p:][:p]
 			dense.SolveLower(t.given.chol, p, column)
-			r.mean[j] += dot(column, t.given.scaled)
+			r.mean[j] += floats.Dot(column, t.given.scaled)
 			for k := range j + 1 {
-				r.precision[j*p+k] += dot(column, t.columns[k*p:][:p])
+				r.precision[j*p+k] += floats.Dot(column, t.columns[k*p:][:p])
 			}
 		}
 	}
@@ -296,10 +294,3 @@ func adapt(step *nuts.StepSize, accept float64, last bool) {
 
 // Params writes θ and σ².
 func (r *regression) Params(dst []float64) { dst[copy(dst, r.theta)] = r.sigma2 }
-
-func dot(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}

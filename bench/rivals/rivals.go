@@ -20,6 +20,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -228,7 +230,9 @@ func (w *move) step(precision, theta []float64, sigma2 float64, rng *rand.Rand) 
 	p, size := w.p, w.size.Value()
 	alpha := float64(p-1) + 1/(size*size)
 	variate.WishartFactor(w.a, p, alpha, rng)
-	mulLower(w.next, w.root, w.a, p, 1/math.Sqrt(alpha))
+	dense.TransposeTo(w.proposal, w.a, p)
+	dense.MulABtLower(w.next, w.root, dense.Lower, w.proposal, dense.Upper, p)
+	floats.Scale(1/math.Sqrt(alpha), w.next)
 	dense.LLt(w.proposal, w.next, p)
 	dense.InvertLower(w.inverse, w.a, p)
 	if !w.factor(&w.other, w.proposal, sigma2) {
@@ -238,7 +242,7 @@ func (w *move) step(precision, theta []float64, sigma2 float64, rng *rand.Rand) 
 	grown := dense.LogDet(w.a, p) - float64(p)*math.Log(alpha) // log |S'|/|S|
 	ratio := w.other.logDensity - w.given.logDensity +
 		0.5*(w.n-float64(p+1))*grown + w.logNear(w.proposal, precision) - w.logNear(w.s, precision) -
-		(alpha-0.5*float64(p+1))*grown + 0.5*dot(w.a, w.a) - 0.5*alpha*alpha*dot(w.inverse, w.inverse)
+		(alpha-0.5*float64(p+1))*grown + 0.5*floats.Dot(w.a, w.a) - 0.5*alpha*alpha*floats.Dot(w.inverse, w.inverse)
 	if rng.Float64() < math.Exp(ratio) {
 		w.accept()
 		w.s, w.proposal = w.proposal, w.s
@@ -249,7 +253,7 @@ func (w *move) step(precision, theta []float64, sigma2 float64, rng *rand.Rand) 
 
 // logNear is −½ tr Σ⁻¹S − ½ Σ_{j≤k} ((ŝ_jk − s_jk)/sd_jk)².
 func (w *move) logNear(s, precision []float64) float64 {
-	p, sum := w.p, dot(s, precision)
+	p, sum := w.p, floats.Dot(s, precision)
 	for j := range p {
 		for i := j * (p + 1); i < (j+1)*p; i++ {
 			u := (w.xx[i] - s[i]) / w.sdXX[i]
@@ -257,19 +261,6 @@ func (w *move) logNear(s, precision []float64) float64 {
 		}
 	}
 	return -0.5 * sum
-}
-
-// mulLower writes c·LA, of lower triangular L and A with zeros above.
-func mulLower(dst, l, a []float64, p int, c float64) {
-	clear(dst)
-	for i := range p {
-		for k := range i + 1 {
-			f := c * l[i*p+k]
-			for j := range k + 1 {
-				dst[i*p+j] += f * a[k*p+j]
-			}
-		}
-	}
 }
 
 // group is a Σ with the parties that have it.

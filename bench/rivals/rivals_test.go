@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/must"
@@ -50,7 +52,7 @@ func TestNoNoise(t *testing.T) {
 			t.Fatal("not positive definite")
 		}
 		dense.SolveLower(chol, 2, z)
-		yy += dot(z, z)
+		yy += floats.Dot(z, z)
 		for i := range xx {
 			xx[i] += party.xx[i]
 		}

@@ -52,7 +52,11 @@ func (s *simulation) draw(rng *rand.Rand) (truth []float64, parties []*party) {
 		copy(factor, own.Tau)
 		dense.Cholesky(factor, p)
 		variate.WishartFactor(a, p, n, rng)
-		mulLower(root, factor, a, p, 1)
+		for k := range p {
+			clear(factor[k*p+k+1 : (k+1)*p])
+		}
+		dense.TransposeTo(xx, a, p)
+		dense.MulABtLower(root, factor, dense.Lower, xx, dense.Upper, p)
 		dense.LLt(xx, root, p)
 		for k := range xy {
 			xy[k] = math.Sqrt(truth[p]) * rng.NormFloat64()
