@@ -109,7 +109,7 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 	default:
 		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
 	}
-	c.levels = byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1, -1, told == nil}
+	c.levels = byLevels{entries: levels.Entries, dummies: dummies, last: obs.Shape.M() - dummies - 1, known: -1, plain: told == nil}
 	if told != nil {
 		if told.Response != nil { // a factor's of two levels, before the covariates
 			c.levels.entries, c.levels.last = model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, -1

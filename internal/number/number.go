@@ -1,4 +1,5 @@
-// Package number writes numbers into files in full precision, and has what several packages do with them.
+// Package number has what several packages do with numbers: written in full precision, rounded, counted by a truth value,
+// found by bisection.
 package number
 
 import (
@@ -84,7 +85,7 @@ func Indicator[T int | float64](is bool) T {
 	return 0
 }
 
-// Bisect narrows the interval in which below ends to hold.
+// Bisect returns the ends of the interval, 2⁻⁶⁰ of that from low to high, in which below ends to hold.
 func Bisect(low, high float64, below func(float64) bool) (float64, float64) {
 	for range 60 {
 		if middle := 0.5 * (low + high); below(middle) {

@@ -13,11 +13,11 @@ type columns struct {
 	p, m   int       // covariates, and columns of D
 	rows   int       // how many rows of D are made
 	origin []float64 // ẑ_j in the box, or any other place
-	linear []float64 // 1/r_j²
+	linear []float64 // precisions of means by z
 	centre []float64 // m_j, and P_j is fixed + per D_jj²
 	fixed  []float64
 	per    []float64
-	wide   []float64 // 1/√(1/r_j² + 1/P_j)
+	wide   []float64 // 1/√(linear + 1/P_j)
 	r      []float64 // sds of the noise of mean squares
 
 	left, rho         []float64 // V_ij and ρ_ij, m×m

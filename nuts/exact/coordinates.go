@@ -15,8 +15,8 @@ import (
 //
 //	v̄_j = w_j²(ẑ_j/r_j² + m_j/P_j) + w_jx_j   1/w_j² = 1/r_j² + 1/P_j: z tells v̄_j to r_j about ẑ_j in the
 //	                                          box, and the prior, given D_jj, to √P_j about m_j; m_y = ẑ_y
-//	V_i = Σ_{j≤i} D_ij² = r spreadOf(u_i)     z tells V_i to ± r whatever its size: u_i is as z has it
-//	                                          where that is much more than r, −√(−log V_i) where it is hidden
+//	V_i = Σ_{j≤i} D_ij² = r_i spreadOf(u_i)   z tells V_i to ± r_i whatever its size: u_i is as z has it
+//	                                          where that is much more than r_i, −√(−log V_i) where it is hidden
 //	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
 //	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/(r_ir_j): what a prior uniform in
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij;
@@ -117,7 +117,7 @@ func Clearance(obs *model.Observation) float64 {
 	m, n := obs.Shape.M(), rowsTold(obs)
 	scatter := make([]float64, m*m)
 	model.Scatter(scatter, obs.Z, m, n)
-	return least(scatter, m) / (n * resolution(obs, n))
+	return least(scatter, m) / math.Sqrt(obs.Variance(m))
 }
 
 // rowsTold is the number of rows as published, or the least there can be.
@@ -136,11 +136,6 @@ func hidden(obs *model.Observation) bool {
 func leaning(told, r float64, p int) float64 {
 	k := 0.25 * float64(p)
 	return r * r / (math.Sqrt(told*told+2*k*r*r) - told)
-}
-
-// resolution is r, the sd of the noise of a mean of products of n rows.
-func resolution(obs *model.Observation, n float64) float64 {
-	return math.Sqrt(obs.Variance(obs.Shape.M())) / n
 }
 
 // least returns the least eigenvalue of a symmetric matrix, of which the lower triangle is given.

@@ -58,9 +58,9 @@ func noiseOf(sites []*model.Site) (squares, linear []float64) {
 		n, toCommon := rowsTold(s.Observation), s.Units.Inverse()
 		for i := range m {
 			row, _ := toCommon.Row(i)
-			wide := dot(row, row)
-			linear[i] += n * n / (wide * s.Variance(i))
-			squares[i] += n * n / (wide * wide * s.Variance(release.Index(m, i, i)))
+			square := dot(row, row) // |A⁻¹_i|², see byColumns
+			linear[i] += n * n / (square * s.Variance(i))
+			squares[i] += n * n / (square * square * s.Variance(release.Index(m, i, i)))
 		}
 	}
 	for i, v := range squares {

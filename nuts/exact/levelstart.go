@@ -15,6 +15,7 @@ import (
 // disperse takes a scatter that z may tell of, at counts.
 func (f *levelSums) disperse(rng *rand.Rand) {
 	d := f.q + 1
+	// Means are 0, of the noise of a square.
 	noise := slices.Repeat([]float64{math.Sqrt(f.noiseOfProduct(0, 0))}, release.Length(d))
 	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: release.Gaussian, Z: make([]float64, len(noise)), Scale: noise, Frame: f.obs.Frame}
 	for j := range d {

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"math"
 	"slices"
 
 	"github.com/dpreg/dpreg/model"
@@ -19,7 +20,7 @@ func tells(site *model.Site) []bool {
 	scatter, tells := make([]float64, m*m), make([]bool, m-1)
 	model.Scatter(scatter, obs.Z, m, n)
 	for j := range tells {
-		tells[j] = scatter[j*(m+1)] > spreadTold*n*resolution(obs, n)
+		tells[j] = scatter[j*(m+1)] > spreadTold*math.Sqrt(obs.Variance(m))
 	}
 	return tells
 }
