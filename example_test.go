@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9132     17504 -45091 26697 1.002     1451     1400  0.999
-	// educ            4437      1715    964  7915 1.002     1423     1276  0.999
-	// sigma          48807     12907  12865 68190 1.005     1702     1418  0.955
+	// (Intercept)    -8962     16742 -44386 24706 1.001     2221     1724  0.999
+	// educ            4427      1654   1185  7804 1.001     2249     1541  0.999
+	// sigma          49239     12383  16611 68720 1.006     1413     1225  0.957
 	//
-	// 4 chains of 700 draws: R-hat at most 1.005, of sigma; ESS at least 1276, of
-	//   educ.
+	// 4 chains of 700 draws: R-hat at most 1.006, of sigma2; ESS at least 1225, of
+	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.70, educ 3.78.
+	//   3.50, educ 3.60.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

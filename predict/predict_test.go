@@ -43,9 +43,9 @@ func ExamplePredictor_Predict() {
 			p.Fitted/1000, p.SD/1000, p.Lower/1000, p.Upper/1000, p.Outside)
 	}
 	// Output:
-	// 26 thousand dollars, sd 51, interval -57 to 112, outside false
-	// 49 thousand dollars, sd 51, interval -36 to 133, outside false
-	// 80 thousand dollars, sd 53, interval -10 to 167, outside true
+	// 26 thousand dollars, sd 51, interval -57 to 111, outside false
+	// 49 thousand dollars, sd 51, interval -35 to 133, outside false
+	// 80 thousand dollars, sd 53, interval -9 to 167, outside true
 }
 
 // twoSlopes is a design with an intercept far from the data, and draws of it in

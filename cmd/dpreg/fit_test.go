@@ -116,7 +116,7 @@ func TestFormats(t *testing.T) {
 		must.Do(t, json.Unmarshal([]byte(r.stdout), &s))
 		return s
 	}
-	s := parse(infer("--format", "json", "--units", "scaled", "--draws", "400", "--seed", "5"))
+	s := parse(infer("--format", "json", "--units", "scaled", "--draws", "800", "--seed", "5"))
 	if s.Format != "dpreg-summary/3" || s.Version != signature.Version() || s.Method != "mcmc-exact" || s.Kernel != "" || s.Formula != educ || s.Units != "scaled" ||
 		s.Level != 0.95 || s.Seed != 5 || !s.Converged || len(s.Warnings) > 0 || len(s.Parameters) != 6 || len(s.Releases) != 1 ||
 		s.Releases[0].Name != "good.json" || s.Releases[0].Privacy != (release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}) {
@@ -127,7 +127,7 @@ func TestFormats(t *testing.T) {
 	}
 	// The prior that it states is a prior file, and gives the same posterior.
 	write(t, "prior.json", string(s.Prior))
-	if again := parse(infer("--format", "json", "--units", "scaled", "--draws", "400", "--seed", "5", "--prior", "prior.json")); !reflect.DeepEqual(again.Parameters, s.Parameters) {
+	if again := parse(infer("--format", "json", "--units", "scaled", "--draws", "800", "--seed", "5", "--prior", "prior.json")); !reflect.DeepEqual(again.Parameters, s.Parameters) {
 		t.Errorf("with the prior of the summary the posterior is %+v, not %+v", again.Parameters, s.Parameters)
 	}
 	if s := parse(infer("--format", "json", "--method", "gibbs-ss-update")); s.Kernel != "exact" {

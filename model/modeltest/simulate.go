@@ -74,16 +74,21 @@ func (c *Simulation) Release(x *model.Params, rng *rand.Rand) (obs *model.Observ
 	return c.measure(obs, n, rng), n
 }
 
-// Frame is one of m columns that is far from the box.
+// Frame is one of m columns that is far from the box, but not so far that rows cannot lie within its radius: of columns
+// four at a time.
 func Frame(m int) *release.Frame {
-	f := &release.Frame{Radius: 2, Weight: 1.5}
+	f := &release.Frame{Radius: max(2, math.Sqrt(float64(m))), Weight: 1.5}
 	for i := range m {
-		f.Centre = append(f.Centre, 0.3-0.2*float64(i))
+		k, first := i%4, i-i%4
+		f.Centre = append(f.Centre, 0.3-0.2*float64(k))
 		row := make([]float64, i+1)
 		for j := range i {
-			row[j] = 0.8 * float64(1+j-i%2)
+			row[j] = -0.1
+			if j >= first {
+				row[j] = 0.8 * float64(1+j-first-k%2)
+			}
 		}
-		row[i] = 1.2 + float64(i)
+		row[i] = 1.2 + float64(k)
 		f.Matrix = append(f.Matrix, row)
 	}
 	return f

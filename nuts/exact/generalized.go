@@ -158,7 +158,7 @@ func (f *generalized) slope(grad, x []float64) {
 }
 
 // start writes coordinates to start from: covariates that z may tell of, and all else as if
-// it were standard normal. It reports false where no rows have such sums.
+// it were standard normal, or y's sums as expected where no rows have such. It reports false where rounding forbids.
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	n := f.obs.N
 	if f.obs.Count.Latent() {
@@ -170,6 +170,16 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 		x[i] = rng.NormFloat64()
 	}
 	f.rows.set(x, n)
+	if _, ok := f.value(x); ok {
+		return true
+	}
+	y := f.x.dim() + f.obs.Shape.P
+	if f.linked.intercept {
+		y++
+	}
+	if !f.linked.expected(x[y:], f.noisy.statistics) {
+		return false
+	}
 	_, ok := f.value(x)
 	return ok
 }

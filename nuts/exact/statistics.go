@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -128,37 +131,58 @@ func inBox(sum, sd, n, box float64) float64 {
 }
 
 // disperse takes statistics that n rows in the box may have and that lie about z as the
-// noise allows, and writes them to s: z with noise drawn anew, means and mean squares in the box, and the
-// spread of each column given those before it not below what noise can hide, for chains
+// noise allows, and writes them to s: z with noise drawn anew, means and mean squares in the box, spreads and
+// eigenvalues of the scatter not below what noise can hide, for chains
 // find out of the corner of columns that are nearly collinear slowly.
 func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
-	m := t.m
+	const boundless = 1e150 // of noise where z tells nothing, its square still a number
+	m, box, least := t.m, obs.Reach(), 0.0
 	t.n = n
-	sd := func(i int) float64 { return math.Sqrt(obs.Variance(i)) }
+	sd := func(i int) float64 { return min(math.Sqrt(obs.Variance(i)), boundless) }
 	for i, z := range obs.Z {
 		s[i] = z + sd(i)*rng.NormFloat64()
 	}
-	box := obs.Reach()
 	for j := range m {
 		t.mean[j] = inBox(s[j], sd(j), n, box)
 	}
 	t.scatter(s)
-	for i := range m {
-		row := t.d[i*m : i*m+i+1]
-		square := release.Index(m, i, i)
+	for j := range m {
+		square, row := release.Index(m, j, j), t.d[j*m:j*m+j+1]
 		hidden := min(sd(square)/n, box*box)
-		left := max(inBox(s[square], sd(square), n, box*box)-t.mean[i]*t.mean[i], hidden)
-		for j := range i {
-			dj := t.d[j*m : j*m+j+1]
-			for l, v := range dj[:j] {
-				row[j] -= v * row[l]
-			}
-			limit := math.Sqrt(left)
-			row[j] = max(-limit, min(limit, row[j]/dj[j]))
-			left = max(left-row[j]*row[j], 0)
+		row[j] = max(inBox(s[square], sd(square), n, box*box)-t.mean[j]*t.mean[j], hidden)
+		for k := range j {
+			most := math.Sqrt(row[j] * t.d[k*m+k])
+			row[k] = max(-most, min(most, row[k]))
 		}
-		row[i] = math.Sqrt(max(left, hidden*math.Exp(rng.NormFloat64())))
+		least = max(least, hidden)
 	}
+	t.raise(least, rng)
 	t.spread()
 	t.vector(s)
+}
+
+// raise makes D a root of the scatter that its lower triangle has, with no eigenvalue below least, give or take a factor
+// of e, and columns then scaled to the spreads that they had: with W = QΛQᵀ, D is L of QΛ^½ = LU, U orthogonal.
+func (t *statistics) raise(least float64, rng *rand.Rand) {
+	m := t.m
+	values, root := make([]float64, m), make([]float64, m*m)
+	dense.SymEigen(values, root, t.d, m, make([]float64, m*m))
+	for k, v := range values {
+		size := math.Sqrt(max(v, least*math.Exp(rng.NormFloat64())))
+		for i := range m {
+			root[i*m+k] *= size
+		}
+	}
+	var lq mat.LQ
+	var lower mat.Dense
+	lq.Factorize(mat.NewDense(m, m, root))
+	lq.LTo(&lower)
+	for i := range m {
+		row, spread := t.d[i*m:i*m+m], t.d[i*m+i]
+		clear(row)
+		for j := range i + 1 {
+			row[j] = math.Copysign(lower.At(i, j), lower.At(i, j)*lower.At(j, j))
+		}
+		floats.Scale(math.Sqrt(spread/dot(row, row)), row)
+	}
 }
