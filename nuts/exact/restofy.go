@@ -39,7 +39,7 @@ func (f *restOfY) begin(u float64) {
 	f.most, f.slopeOf = f.r[f.p]*spread, f.r[f.p]*slope
 }
 
-// take takes D_yy of u and D_y, and returns log|∂D_yy/∂u|. It reports false where no spread is left in floating point.
+// take takes D_yy of u and D_y, and returns log|∂D_yy/∂u|. It reports false where none is left in floating point.
 func (f *restOfY) take(d []float64, u float64) (logJ float64, ok bool) {
 	i, at := f.p, f.p*(f.m+1)
 	spread, slope, logSlope, bend := spreadOf(u + f.above(d))
@@ -49,8 +49,13 @@ func (f *restOfY) take(d []float64, u float64) (logJ float64, ok bool) {
 	f.slope[i], f.bend[i] = slope, bend
 	f.square[i] = f.r[i] * spread
 	d[at], f.logSquare[i] = math.Sqrt(f.square[i]), math.Log(f.square[i])
-	return logSlope - 0.5*f.logSquare[i], f.logSquare[i] > leastLog
+	row := f.row(d)
+	return logSlope - 0.5*f.logSquare[i], f.logSquare[i] > leastLog && f.square[i] > leastRest*dot(row, row)
 }
+
+// leastRest is what y has at least beside its slopes on x, over what those explain: beyond it slopes of the density are those
+// of rounding. The prior of σ has 1e-7 there, as it is about flat at 0.
+const leastRest = 1e-14
 
 func (f *restOfY) above(d []float64) (u float64) {
 	row := f.row(d)

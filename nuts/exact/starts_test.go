@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/must"
@@ -171,5 +172,33 @@ func TestStartsOutOfTheBox(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAscents: of ten columns that noise hides, starts find up to where draws are, all but few.
+func TestAscents(t *testing.T) {
+	s := model.Shape{P: 10, Intercept: true}
+	c := &modeltest.Simulation{Shape: s, Prior: modeltest.TamePrior(s), N: 100, Kind: release.Ball, Scale: 3, Tilted: true}
+	lost := 0
+	for trial := range 25 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 77))
+		_, obs := c.Draw(rng)
+		var tops []float64
+		for range 4 {
+			f := newDensity(alone(obs), c.Prior)
+			x := make([]float64, f.Dim())
+			if !f.start(x, rng) {
+				t.Fatal("no start")
+			}
+			tops = append(tops, slices.Max(ascend(f, x).heights))
+		}
+		for _, top := range tops {
+			if top < slices.Max(tops)-50 { // half as many as there are coordinates: where draws are
+				lost++
+			}
+		}
+	}
+	if lost > 1 {
+		t.Errorf("%d of 100 starts find no way up", lost)
 	}
 }
