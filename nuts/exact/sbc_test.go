@@ -31,8 +31,8 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 //
 // Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and
 // parameters of the long form 2e-3. Of one and two columns the long form takes half an hour of
-// processor time, of three twenty minutes (-run 'TestSBC$//p=3'). Of ten (-run 'TestSBC$//p=10') each of the four cases in
-// frames takes half an hour.
+// processor time, of three twenty minutes (-run 'TestSBC$//p=3'). Of ten (-run 'TestSBC$//p=10') each of the cases in
+// frames takes half an hour or more.
 //
 // Ranks are judged case by case, and over all cases that have something in common.
 func TestSBC(t *testing.T) {

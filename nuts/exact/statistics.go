@@ -135,7 +135,7 @@ func inBox(sum, sd, n, box float64) float64 {
 // eigenvalues of the scatter not below what noise can hide, for chains
 // find out of the corner of columns that are nearly collinear slowly.
 func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
-	const boundless = 1e150 // of noise where z tells nothing, its square still a number
+	const boundless = 1e150 // of noise where z tells nothing: infinity less infinity is no number
 	m, box, least := t.m, obs.Reach(), 0.0
 	t.n = n
 	sd := func(i int) float64 { return min(math.Sqrt(obs.Variance(i)), boundless) }
@@ -162,7 +162,8 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 }
 
 // raise makes D a root of the scatter that its lower triangle has, with no eigenvalue below least, give or take a factor
-// of e, and columns then scaled to the spreads that they had: with W = QΛQᵀ, D is L of QΛ^½ = LU, U orthogonal.
+// of e, and columns then scaled to the spreads that they had: with W = QΛQᵀ, D is L of QΛ^½ = LU, U orthogonal,
+// the signs of L such that its diagonal is positive.
 func (t *statistics) raise(least float64, rng *rand.Rand) {
 	m := t.m
 	values, root := make([]float64, m), make([]float64, m*m)
