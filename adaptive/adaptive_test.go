@@ -61,7 +61,6 @@ func TestFramesAreSane(t *testing.T) {
 				for _, n := range []float64{0, 1, 1000, 1e9} {
 					pr := release.Privacy{Epsilon: epsilon, Delta: delta, Neighbours: release.AddRemove}
 					plan, f := NewPlan(m, n, pr, 4), First(m)
-					var looks []release.Look
 					for i := range plan.Looks {
 						r := &release.Radii{Least: -8, Counts: make([]int64, 1+10*i), Scale: 1 / (epsilon * plan.Radii[i])}
 						for k := range r.Counts {
@@ -77,8 +76,7 @@ func TestFramesAreSane(t *testing.T) {
 							z[k] = rng.NormFloat64() * look.Noise.SD()
 						}
 						look.Statistics = release.StatisticsFromVector(m, z)
-						looks = append(looks, look)
-						f = Next(looks, n, m)
+						f = Next(&look, n, m)
 						sane(t, f)
 					}
 				}
@@ -319,19 +317,18 @@ func radiiOf(f *release.Frame, rows [][]float64) []int64 {
 	return counts
 }
 
-// search looks at 20000 rows of a small, tilted ellipsoid, in bounds of which upper ones are so many times as
+// search looks at 20000 rows of a small, tilted ellipsoid, in bounds of which upper ones of columns are above times as
 // far from lower ones as they could be. It returns the last frame, how far rows are off its centre and off
 // its shape.
-func search(pr release.Privacy, steps int, above float64, seed uint64) (f *release.Frame, mean, worst float64) {
+func search(pr release.Privacy, steps int, above [4]float64, seed uint64) (f *release.Frame, mean, worst float64) {
 	rng, rows := rand.New(rand.NewPCG(3, seed)), make([][]float64, 20000)
 	for i := range rows {
 		z := rng.NormFloat64()
 		for j := range 4 {
-			rows[i] = append(rows[i], (1.3-.2*float64(j)+.1*z+.05*rng.NormFloat64())/above-1)
+			rows[i] = append(rows[i], (1.3-.2*float64(j)+.1*z+.05*rng.NormFloat64())/above[j]-1)
 		}
 	}
 	plan, f := NewPlan(4, 20000, pr, steps), First(4)
-	var looks []release.Look
 	for i := 0; ; i++ {
 		r := &release.Radii{Least: -14, Counts: radiiOf(f, rows), Scale: math.Sqrt2 / pr.Epsilon / plan.Radii[i]}
 		if pr.Delta > 0 {
@@ -355,19 +352,27 @@ func search(pr release.Privacy, steps int, above float64, seed uint64) (f *relea
 			z[k] += rng.NormFloat64() * scale * look.Noise.SD() / look.Noise.Scale
 		}
 		look.Statistics = release.StatisticsFromVector(4, z)
-		looks = append(looks, look)
-		f = Next(looks, 20000, 4)
+		f = Next(&look, 20000, 4)
 	}
 }
 
-// Looks find the rows, by both laws of noise, in bounds of any width: medians of nine searches.
+// Looks find the rows, by both laws of noise, in bounds of any width: medians of nine searches. In bounds of one
+// column that are far too wide they come near: its spread is off by 1 where they find nothing of it.
 func TestFindsTheRows(t *testing.T) {
+	gaussian, pure := release.Privacy{Epsilon: 1, Delta: 1e-6}, release.Privacy{Epsilon: 3}
 	for _, c := range []struct {
-		pr    release.Privacy
-		steps int
-		above float64
-	}{{release.Privacy{Epsilon: 1, Delta: 1e-6}, 3, 1}, {release.Privacy{Epsilon: 1}, 3, 1},
-		{release.Privacy{Epsilon: 1, Delta: 1e-6}, 4, 20}, {release.Privacy{Epsilon: 3}, 4, 20}} {
+		pr           release.Privacy
+		steps        int
+		above        [4]float64
+		median, most float64 // off the shape
+	}{
+		{gaussian, 3, [4]float64{1, 1, 1, 1}, .35, .6},
+		{release.Privacy{Epsilon: 1}, 3, [4]float64{1, 1, 1, 1}, .35, .6},
+		{gaussian, 4, [4]float64{20, 20, 20, 20}, .35, .6},
+		{pure, 4, [4]float64{20, 20, 20, 20}, .35, .6},
+		{gaussian, 4, [4]float64{1, 1, 1, 10}, .75, .97},
+		{pure, 4, [4]float64{10, 1, 1, 1}, .75, .97},
+	} {
 		var of [4][]float64
 		for seed := range uint64(9) {
 			f, mean, worst := search(c.pr, c.steps, c.above, seed)
@@ -378,7 +383,7 @@ func TestFindsTheRows(t *testing.T) {
 		for i := range of {
 			slices.Sort(of[i])
 		}
-		if mean, worst, radius, lost := of[0], of[1], of[2], of[3]; !(mean[4] < .1 && mean[8] < .3 && worst[4] < .35 && worst[8] < .6 && radius[4] < 5 && lost[4] < 2000) {
+		if mean, worst, radius, lost := of[0], of[1], of[2], of[3]; !(mean[4] < .15 && mean[8] < .3 && worst[4] < c.median && worst[8] < c.most && radius[4] < 5 && lost[4] < 2000) {
 			t.Errorf("%+v: in last frames rows are %.2g off the centre and %.2g off the shape, R is %.3g, and %.3g is lost", c, mean, worst, radius, lost)
 		}
 	}
@@ -386,7 +391,7 @@ func TestFindsTheRows(t *testing.T) {
 
 // Where noise hides the rows, the frame stays about the box.
 func TestFindsNothing(t *testing.T) {
-	f, _, _ := search(release.Privacy{Epsilon: 1e-4}, 3, 1, 4)
+	f, _, _ := search(release.Privacy{Epsilon: 1e-4}, 3, [4]float64{1, 1, 1, 1}, 4)
 	for j, c := range f.Centre {
 		if !(math.Abs(c) < .5 && f.Matrix[j][j] > .2) {
 			t.Errorf("noise alone made the frame %+v", f)
@@ -433,26 +438,21 @@ func TestAgainstPrototype(t *testing.T) {
 	near(t, "R", later.Radius, 3.3635856610148585)
 	near(t, "κ", later.Weight, .8408964152537146)
 	near(t, "Lost", later.Lost, 2697.518807321898)
-	look := func(f *release.Frame, noise release.Noise, z ...float64) release.Look {
-		return release.Look{Frame: f, Radii: r, Noise: noise, Statistics: release.StatisticsFromVector(3, z)}
-	}
-	before, noise := *first, noiseOf(3, pr, plan.Looks[0])(first)
-	before.Centre, before.Matrix = []float64{0, 0, 0}, [][]float64{{2}, {0, 2}, {0, 0, 2}}
-	looks := []release.Look{
-		look(&before, noise, 60, -110, 30, 900, 40, 20, 950, -10, 1400),
-		look(later, noiseOf(3, pr, plan.Looks[1])(later), 120, -340, 55, 1900, 210, -90, 900, 333, 1500),
-	}
-	matrices := func(looks []release.Look, want [][]float64) {
-		next := Next(looks, 2000, 3)
-		for j, c := range []float64{.1149751, -.64900142, .23695852} {
+	next := func(centre, z []float64, w, want [][]float64, wantCentre ...float64) {
+		t.Helper()
+		in := *later
+		in.Centre, in.Matrix = centre, w
+		look := &release.Look{Frame: &in, Radii: r, Noise: noiseOf(3, pr, plan.Looks[1])(&in), Statistics: release.StatisticsFromVector(3, z)}
+		next := Next(look, 2000, 3)
+		for j, c := range wantCentre {
 			near(t, "the centre", math.Round(next.Centre[j]*1e8)/1e8, c)
 			for i, w := range want[j] {
 				near(t, "W", math.Round(next.Matrix[j][i]*1e8)/1e8, w)
 			}
 		}
 	}
-	matrices(looks, [][]float64{{4.11170792}, {-1.50222633, 2.26820289}, {-.05689827, -.36963071, 2.88514454}})
-	looks[0].Noise.Scale, looks[0].Noise.Cross, looks[0].Noise.Linear = 100*noise.Scale, 100*noise.Cross, 100*noise.Linear
-	matrices(looks, [][]float64{{4.11170792}, {-1.9427502, 2.93334734}, {.22729125, -1.30428992, 6.08710067}})
-	matrices(looks[1:], [][]float64{{4.11170792}, {-1.50222633, 2.26820289}, {-.11553979, -.7505861, 5.85868362}})
+	next(f.Centre, []float64{120, -340, 55, 1900, 210, -90, 900, 333, 1500}, f.Matrix,
+		[][]float64{{4.11170792}, {-1.50222633, 2.26820289}, {-.11553979, -.7505861, 5.85868362}}, .1149751, -.64900142, .23695852)
+	next([]float64{-.75, -.97, -.93}, []float64{120, -40, 55, 700, 210, -90, 5000, 333, 3000}, [][]float64{{4}, {0, 20}, {0, 0, 3}},
+		[][]float64{{5.21552688}, {-.16055595, 4.44626661}, {.19741444, -.10584512, 1.83071807}}, -.7350249, -.97099993, -.92086035)
 }

@@ -29,18 +29,17 @@ func First(m int) *release.Frame {
 // Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
 // beyond it, and all noise would pay for its R², or clipping take what they weigh. Noise of slopes is
 // least where a column reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled
-// to. So where rows reach r from c, a column's spread is at least inside·r/√B. Two signs tell r:
+// to. So where rows reach r from c, a column's spread is at least inside·r/√B. A look does not tell r, but t² is the
+// column's variance, one standard deviation of noise more, and with half of what clipping took of it, where it took
+// of all columns alike. a is the distance from c to the nearer end of the box. Exponential rows at that end have
+// t = a and reach 10t where they are 20,000, lognormal ones have t = 1.3a, rows of which nine in ten are at the end
+// t ≥ 3a; all others less. r is tail·t(t/a)²,
+// but not beyond the box, nor beyond the R that the radii ask for, foreseen for a look of less noise, farthest at most,
+// or longest·σ where that is more, σ the spread in the next frame: radii do not see a few rows.
 //
-//   - t² is the column's variance, with half of what clipping took. a is the distance from c to the nearer
-//     end of the box. Exponential rows at that end have t = a, lognormal ones t = 1.3a, rows of which nine
-//     in ten are at the end t ≥ 3a; all others less. r is tail·t(t/a)², but not beyond the box, nor beyond
-//     the R that the radii ask for, foreseen for a look of less noise, farthest at most, or longest·σ where
-//     that is more: radii do not see a few rows. A look after the first is where most rows are, and sees what
-//     variance is left: t² is less its noise, and bounds that are far too wide say nothing of rows. The
-//     first cannot tell few rows far out from none: t² is so much that noise may hide, and near an end r
-//     is the box;
-//   - an earlier look, which clipped farther out, saw more variance than this one may have missed in
-//     noise: rows lie there. r is what the earlier look reached.
+// What clipping took may be one column's alone, of few rows far out, and noise may hide more of them. But were all
+// that could be there taken to be there, one column whose bounds are far too wide would stay wide, at 5 to 20 times
+// the noise; where such rows are, slopes lose less than twice.
 const (
 	floor     = .7
 	halfLost  = .5
@@ -48,25 +47,22 @@ const (
 	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
 	halfway   = .5   // sd of a column's mean at which it is worth half
 	inside    = .8
-	tail      = 3.5
-	longest   = 10     // spreads of the next frame
+	tail      = 10
+	longest   = 10
 	farthest  = 8      // in the look's frame
-	surely    = 3      // standard deviations
-	maybe     = 5      // as many
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
-// Next returns the frame of the next look, by the looks before it, of m columns; n is the number
-// of rows where that is public, else the last look has it. Its radius is for Plan.Radius to set.
-func Next(looks []release.Look, n float64, m int) *release.Frame {
-	look, earlier := &looks[len(looks)-1], looks[:len(looks)-1]
+// Next returns the frame of the look after this one, of m columns; n is the number of rows where that is public,
+// else the look has it. Its radius is for Plan.Radius to set.
+func Next(look *release.Look, n float64, m int) *release.Frame {
 	if look.NNoise > 0 || n <= 0 {
 		n = max(float64(look.N), look.NNoise, 1)
 	}
 	l := look.Frame.Inverse()
 	c := centre(look, n, l)
 	cov := covariance(look, n, l, c)
-	for j, r := range reaches(look, earlier, n, c, cov) {
+	for j, r := range reaches(look, n, c, cov) {
 		cov[j*m+j] = max(cov[j*m+j], inside*inside*r*r/filled(m)) + narrowest
 	}
 	next := &release.Frame{Centre: c, Matrix: slices.Clone(look.Frame.Matrix)}
@@ -80,29 +76,22 @@ func Next(looks []release.Look, n float64, m int) *release.Frame {
 	return next
 }
 
-// reaches is r, by column; cov is that of the next frame.
-func reaches(look *release.Look, earlier []release.Look, n float64, c, cov []float64) []float64 {
-	m, asked := len(c), reached(look, n)
-	now := told(look, n, c)
-	clipped, noises := min(halfLost*look.Frame.Lost/n, 1), -1.
-	if len(earlier) == 0 {
-		noises = maybe
+// reaches is r, by column; cov is that of the next frame. Noise on Σũ counts 2d times, d how far c is from the look's
+// centre in units.
+func reaches(look *release.Look, n float64, c, cov []float64) []float64 {
+	m, l, s := len(c), look.Frame.Inverse(), about(look, n, c)
+	all := narrowest // the variance of all columns in the look's frame
+	for j := range m {
+		all += max(s[j*m+j], 0)
 	}
+	whole, asked, of1 := 1+halfLost*look.Frame.Lost/n/all, reached(look, n), meanNoise(look, n)
 	reach := make([]float64, m)
-	for j, of := range now {
-		t := math.Sqrt(max(0, of.variance+noises*of.noise+of.unit*of.unit*clipped))
-		a := min(1-math.Abs(c[j])+of.unit*meanNoise(look, n), 1)
-		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*of.unit, longest*math.Sqrt(cov[j*m+j])))
-	}
-	for i := range earlier {
-		for j, before := range told(&earlier[i], n, c) {
-			if before.variance-surely*before.noise > now[j].variance+now[j].noise {
-				reach[j] = max(reach[j], earlier[i].Frame.Radius*before.unit)
-			}
-		}
-	}
-	for j := range reach {
-		reach[j] = min(reach[j], 1+math.Abs(c[j]))
+	for j, unit := range units(l, m) {
+		d := (c[j] - look.Frame.Centre[j]) / unit
+		noise := unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*of1)
+		t := math.Sqrt(max(whole*dense.QuadForm(s, m, l[j*m:(j+1)*m])+noise, 0))
+		a := min(1-math.Abs(c[j])+unit*of1, 1)
+		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*unit, longest*math.Sqrt(cov[j*m+j])), 1+math.Abs(c[j]))
 	}
 	return reach
 }
@@ -179,25 +168,10 @@ func about(look *release.Look, n float64, c []float64) []float64 {
 	}
 	for j := range m {
 		for k := range m {
-			s[j*m+k] = (z[release.Index(m, min(j, k), max(j, k))]-d[j]*z[k]-d[k]*z[j])/n + d[j]*d[k]
+			s[j*m+k] = (z[release.Index(m, j, k)]-d[j]*z[k]-d[k]*z[j])/n + d[j]*d[k]
 		}
 	}
 	return s
-}
-
-// spread is what a look tells of how far a column's rows are spread, in scaled units: their variance about a point, the
-// standard deviation of the noise on it, and the spread of rows whose u is spread by 1.
-type spread struct{ variance, noise, unit float64 }
-
-// told are the spreads of the columns about c; noise on Σũ counts 2d times, d how far c is from the look's centre in units.
-func told(look *release.Look, n float64, c []float64) []spread {
-	m, l, s := len(c), look.Frame.Inverse(), about(look, n, c)
-	out := make([]spread, m)
-	for j, unit := range units(l, m) {
-		d := (c[j] - look.Frame.Centre[j]) / unit
-		out[j] = spread{dense.QuadForm(s, m, l[j*m:(j+1)*m]), unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*meanNoise(look, n)), unit}
-	}
-	return out
 }
 
 // Looks that several custodians take together have one round each, in which radii and sums are shared at
@@ -211,10 +185,10 @@ func told(look *release.Look, n float64, c []float64) []spread {
 // multivariate t law then.
 const foreseenFreedom = 5
 
-// After is the frame of the look t of a plan, t ≥ 1, after those before it, with its radius; n and noise are as for Next
-// and Radius.
-func (p Plan) After(t int, looks []release.Look, n float64, m int, noise func(f *release.Frame) release.Noise) *release.Frame {
-	next, look := Next(looks, n, m), &looks[len(looks)-1]
+// After is the frame of the look t of a plan, t ≥ 1, after the one before it, with its radius; n and noise are as for
+// Next and Radius.
+func (p Plan) After(t int, look *release.Look, n float64, m int, noise func(f *release.Frame) release.Noise) *release.Frame {
+	next := Next(look, n, m)
 	return p.Radius(t, next, foreseen(look, next, n), n, noise)
 }
 

@@ -265,7 +265,7 @@ func (l *looker) looks(ctx context.Context, counted *ssp.RadiusCount) (*release.
 		if looks = append(looks, look); len(looks) == l.Steps {
 			return l.made(looks)
 		}
-		frame = ssp.RoundFrame(adaptive.Next(looks, l.n, l.inFrame()))
+		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.inFrame()))
 		if counted, err = l.count(ctx, len(looks), frame); err != nil {
 			return nil, err
 		}

@@ -149,7 +149,7 @@ func (s *Session) frame() (*release.Frame, error) {
 		return nil, err
 	}
 	plan := adaptive.NewPlan(m, float64(s.Rows), s.Privacy, s.Steps)
-	f := plan.After(len(looks), looks, float64(s.Former.N), m, func(f *release.Frame) release.Noise {
+	f := plan.After(len(looks), &looks[len(looks)-1], float64(s.Former.N), m, func(f *release.Frame) release.Noise {
 		noise, failed := whole.Noise(m, f, plan.Looks[len(looks)])
 		err = errors.Join(err, failed)
 		return noise

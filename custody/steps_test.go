@@ -194,7 +194,7 @@ func TestStepsRecord(t *testing.T) {
 			t.Errorf("%s: n = %v, %d", nb, n, r.N)
 		}
 		for i := range looks[1:] {
-			next, found := ssp.RoundFrame(adaptive.Next(looks[:i+1], n, r.Dim())), looks[i+1].Frame
+			next, found := ssp.RoundFrame(adaptive.Next(&looks[i], n, r.Dim())), looks[i+1].Frame
 			if !reflect.DeepEqual(next.Centre, found.Centre) || !reflect.DeepEqual(next.Matrix, found.Matrix) {
 				t.Errorf("%s: frame %d is %+v, not %+v", nb, i+2, found, next)
 			}

@@ -162,14 +162,12 @@ func (o *order) looks(c *crowd, rng *rand.Rand) (l *looker, err error) {
 // before takes the looks before step t, from 0, and returns its frame.
 func (l *looker) before(t int) (frame *release.Frame, err error) {
 	frame = l.Frame
-	var looks []release.Look
 	for before := range t {
 		look, err := l.look(before, frame)
 		if err != nil {
 			return nil, err
 		}
-		looks = append(looks, look)
-		frame = ssp.RoundFrame(adaptive.Next(looks, l.n, l.m))
+		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.m))
 	}
 	return frame, nil
 }

@@ -59,54 +59,38 @@ def radius(share, weight):
     return r, weight * r, t[best], unit * upper[best]
 
 
-def told(c, w, z, sd, kappa, at):
-    """Variances about the point at, in scaled units, and the noise on them; the covariance of u."""
+def following(c, w, z, r, kappa, taken, sd):
+    """Centre and W of the frame after a look, given by its c, W and z and what radius() says of it."""
+    inverse = np.linalg.inv(w)
+    spread = np.linalg.norm(inverse, axis=1)
+    mean, mean_noise = z[:M] / N, sd / (math.sqrt(2) * kappa) / N
+    centre = np.clip(c + inverse @ mean / (1 + (spread * mean_noise / 0.5) ** 2), -1, 1)
     second = np.zeros((M, M))
     second[np.triu_indices(M)] = z[M:] / N
     second = np.triu(second, 1).T + second
-    inverse, d, mean = np.linalg.inv(w), w @ (at - c), z[:M] / N
+    d = w @ (centre - c)
     s = second - np.outer(d, mean) - np.outer(mean, d) + np.outer(d, d)
-    spread = np.linalg.norm(inverse, axis=1)
-    mean_noise = sd / (math.sqrt(2) * kappa) / N
-    noise = spread**2 * np.hypot(sd / N, 2 * (at - c) / spread * mean_noise)
-    return np.diag(inverse @ s @ inverse.T), noise, s
-
-
-def following(look, before=None):
-    """Centre and W of the frame after one look or two, each its c, W and z, and what radius() says of it."""
-    (c, w, z), (r, kappa, taken, sd) = look
-    inverse = np.linalg.inv(w)
-    spread = np.linalg.norm(inverse, axis=1)
-    mean_noise = spread * sd / (math.sqrt(2) * kappa) / N
-    centre = np.clip(c + inverse @ (z[:M] / N) / (1 + (mean_noise / 0.5) ** 2), -1, 1)
-    variance, noise, s = told(c, w, z, sd, kappa, centre)
     hidden = min(0.7 * (math.sqrt(M) * sd + 0.5 / M * taken) / N, 1)
     values, vectors = np.linalg.eigh(s)
     cov = inverse @ (vectors * np.clip(values, hidden, 4)) @ vectors.T @ inverse.T
-    filled = M + 2 * math.sqrt(2 * M)
+    noise = spread**2 * np.hypot(sd / N, 2 * (centre - c) / spread * mean_noise)
+    whole = 1 + 0.5 * taken / N / (1e-7 + np.maximum(np.diag(s), 0).sum())
+    t = np.sqrt(np.maximum(whole * np.diag(inverse @ s @ inverse.T) + noise, 0))
+    near = np.minimum(1 - abs(centre) + spread * mean_noise, 1)
     foreseen = min(math.sqrt(upper[int(np.hypot(sd / r**2 / 3 * upper, SLANT / M * lost()).argmin())]), 8)
-    if before:
-        (c0, w0, z0), (r0, kappa0, _, sd0) = before
-        variance0, noise0, _ = told(c0, w0, z0, sd0, kappa0, centre)
-        spread0 = np.linalg.norm(np.linalg.inv(w0), axis=1)
-    for j in range(M):
-        t = math.sqrt(max(variance[j] + (-1 if before else 5) * noise[j] + min(0.5 * taken / N, 1) * spread[j] ** 2, 0))
-        near = min(1 - abs(centre[j]) + mean_noise[j], 1)
-        reach = min(3.5 * t**3 / near**2, max(foreseen * spread[j], 10 * math.sqrt(cov[j, j])))
-        if before and variance0[j] - 3 * noise0[j] > variance[j] + noise[j]:
-            reach = max(reach, r0 * spread0[j])
-        reach = min(reach, 1 + abs(centre[j]))
-        cov[j, j] = max(cov[j, j], 0.64 * reach**2 / filled) + 1e-7
+    asked = np.maximum(foreseen * spread, 10 * np.sqrt(np.diag(cov)))
+    reach = np.minimum(np.minimum(10 * t**3 / near**2, asked), 1 + abs(centre))
+    np.fill_diagonal(cov, np.maximum(np.diag(cov), 0.64 * reach**2 / (M + 2 * math.sqrt(2 * M))) + 1e-7)
     return centre, np.linalg.inv(np.linalg.cholesky(cov))
 
 
 first, later = radius(FIRST, 1 / 2), radius(LATER, 1 / 4)
 print(first)
 print(later)
-last = (np.array([0.1, -0.6, 0.25]), np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float),
-        np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500.0]))
-early = (np.zeros(M), np.diag([2.0, 2, 2]), np.array([60, -110, 30, 900, 40, 20, 950, -10, 1400.0]))
-# The early look tells of the last column, and of none; and there is none.
-for before in ((early, first), (early, first[:3] + (100 * first[3],)), None):
-    for x in following((last, later), before):
-        print(np.round(x, 8))
+z = np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500], float)
+for x in following(np.array([0.1, -0.6, 0.25]), np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float), z, *later):
+    print(np.round(x, 8))
+# Of rows at an end of the box, a column's reach ends the first spread, ten spreads the second, the box the last.
+z = np.array([120, -40, 55, 700, 210, -90, 5000, 333, 3000], float)
+for x in following(np.array([-0.75, -0.97, -0.93]), np.diag([4.0, 20, 3]), z, *later):
+    print(np.round(x, 8))

@@ -28,7 +28,7 @@ type stepPlant struct {
 
 func (p *stepPlant) path(_ context.Context, text string) (publisher, error) {
 	var rows [][]float64
-	for row, err := range table.CSV(strings.NewReader(text), "pair", p.design()) {
+	for row, err := range (table.Options{}).CSV(strings.NewReader(text), "pair", p.design()) {
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (p *stepPlant) publish(rows [][]float64, trial int) (*release.Release, erro
 	var looks []release.Look
 	for t := range p.Steps {
 		if t > 0 {
-			frame = adaptive.Next(looks, n, m)
+			frame = adaptive.Next(&looks[t-1], n, m)
 		}
 		ball, err := ssp.NewBall(ssp.RoundFrame(frame), m)
 		if err != nil {
