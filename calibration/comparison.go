@@ -7,10 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -24,23 +24,21 @@ import (
 
 // comparison is a trial that is measured by its distance from the posterior without privacy.
 type comparison struct {
-	method
 	fitter
-	n    int64
-	data Data
-	rows *Rows // of Split data
+	method method
+	n      int64
+	data   Data
+	rows   *Rows // of Split data
 	// known is maximum likelihood on all rows of Split data, of a family.
 	known []float64
 }
 
-// method is one of the methods, set for a data set and a budget.
-type method interface {
-	// ready returns why the method cannot serve; what follows from budget and number of
-	// rows alone is found here, once.
-	ready() error
-	// infer infers. Where it refuses, the error says why.
-	infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error)
-}
+// method is one of the methods, set for a data set and a budget. What follows from budget and
+// number of rows alone, such as why the method cannot serve, is found once, and may take seconds.
+type method func() (inference, error)
+
+// inference infers from the rows of a trial. Where it refuses, the error says why.
+type inference func(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error)
 
 // fitted is what a method gives, in scaled units.
 type fitted struct {
@@ -53,45 +51,41 @@ type fitted struct {
 // newMethod is that of the fitter's arm.
 func newMethod(f fitter, n int64, clients int) method {
 	linked := f.family != model.Normal
-	switch {
-	case f.arm.Method == DPVI:
-		return newDPVI(f.family, n, f.privacy)
-	case f.arm.Method == DPPVI && linked:
-		return newLogisticPVI(f, clients)
-	case f.arm.Method == DPPVI:
-		return newDPPVI(shapeOf(f.columns), clients, f.privacy)
-	case f.arm.Method == AdaSSP:
-		return adaSSP{f.privacy, linked}
-	case f.arm.Method == NonPrivate && linked:
-		return atMode{}
-	}
-	return released{f}
+	return sync.OnceValues(func() (inference, error) {
+		switch {
+		case f.arm.Method == DPVI:
+			return dpVI(f, n)
+		case f.arm.Method == DPPVI && linked:
+			return logisticPVI(f.family, f.session(clients))
+		case f.arm.Method == DPPVI:
+			return dpPVI(f.privacy, clients)
+		case f.arm.Method == AdaSSP && linked:
+			return nil, errors.New("it fits lines alone, and no family")
+		case f.arm.Method == AdaSSP:
+			return adaSSP, nil
+		case f.arm.Method == NonPrivate && linked:
+			return atMode, nil
+		}
+		return released, nil
+	})
 }
 
 // atMode is the posterior of a family given the rows, of which no sums tell all.
-type atMode struct{}
-
-func (atMode) ready() error { return nil }
-
-func (atMode) infer(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+func atMode(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
 	draws, err := e.exact.draw(rng)
 	return &fitted{theta: e.exact.mean, draws: draws}, err
 }
 
-// released is a method that infers from a release, or the posterior without privacy.
-type released struct{ fitter }
-
-func (r released) ready() error { return nil }
-
-func (r released) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	fit, err := r.fit(ctx, e.summed, noise, rng)
+// released infers from a release, or is the posterior without privacy.
+func released(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	fit, err := e.fit(ctx, e.summed, noise, rng)
 	if err != nil {
 		return nil, err
 	}
-	f := &fitted{draws: regressionDraws(fit), capped: r.capped(fit)}
-	f.theta = means(f.draws, e.shape.Q())
-	if r.arm.Method != NonPrivate {
-		f.epsilon = r.privacy.Epsilon
+	f := &fitted{draws: regressionDraws(fit), capped: e.capped(fit)}
+	f.theta = e.means(f.draws)
+	if e.arm.Method != NonPrivate {
+		f.epsilon = e.privacy.Epsilon
 	}
 	return f, nil
 }
@@ -103,11 +97,12 @@ func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ready(); err != nil {
+	infer, err := s.method()
+	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	f, err := s.infer(ctx, e, mechanisms.Simulated(data), sampler)
+	f, err := infer(ctx, e, mechanisms.Simulated(data), sampler)
 	if err != nil {
 		return nil, err
 	}
@@ -319,11 +314,7 @@ type mixture struct {
 }
 
 func newMixture(d *posterior.Draws, e *example) *mixture {
-	columns := e.shape.Q() + 1
-	if e.family != model.Normal {
-		columns--
-	}
-	return &mixture{points(d, min(d.NumChains()*d.NumDraws(), predictive), columns), e.family, e.columns.Response.Upper}
+	return &mixture{points(d, min(d.NumChains()*d.NumDraws(), predictive), len(d.Names)), e.family, e.columns.Response.Upper}
 }
 
 // at returns the distribution function, of a family 0, and the log density of y given x.
@@ -343,12 +334,10 @@ func (m *mixture) at(x []float64, y float64) (below, density float64) {
 	return below / n, floats.LogSumExp(logs) - math.Log(n)
 }
 
-func means(d *posterior.Draws, columns int) []float64 {
-	all := make([]float64, columns)
-	for j := range all {
-		all[j] = stat.Mean(slices.Concat(d.Column(j)...), nil)
-	}
-	return all
+// means are those of θ.
+func (e *example) means(d *posterior.Draws) []float64 {
+	all, _ := d.Moments()
+	return all[:e.shape.Q()]
 }
 
 // ComparisonSummaryFormat is the first member of a comparison's summary's JSON.

@@ -89,17 +89,6 @@ func TestComparisonsAreTheSame(t *testing.T) {
 	}
 }
 
-// keeper keeps what it was given.
-type keeper struct {
-	shrunk
-	rows, test *[]float64
-}
-
-func (k keeper) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	*k.rows, *k.test = append(*k.rows, e.rows...), append(*k.test, e.test...)
-	return k.shrunk.infer(ctx, e, noise, rng)
-}
-
 // Methods are given the same rows, different ones in each trial; every row is inferred from
 // or predicted.
 func TestMethodsSeeTheSameRows(t *testing.T) {
@@ -107,7 +96,9 @@ func TestMethodsSeeTheSameRows(t *testing.T) {
 	s := must.Get(d.Study(rows))(t)
 	var got, test [2][]float64
 	for i := range s.Cells {
-		s.Cells[i].Subject.(*comparison).method = keeper{shrunk{1}, &got[i], &test[i]}
+		s.Cells[i].Subject.(*comparison).method = shrunk(1, func(e *example) {
+			got[i], test[i] = append(got[i], e.rows...), append(test[i], e.test...)
+		})
 	}
 	must.Get(s.Run(context.Background(), Options{Workers: 1}))(t)
 	if !slices.Equal(got[0], got[1]) || !slices.Equal(test[0], test[1]) {
@@ -223,10 +214,14 @@ func onALine(t *testing.T, intercept bool) *example {
 // is what gradients find.
 func TestRivalsWithoutNoise(t *testing.T) {
 	budget := release.Privacy{Epsilon: 1e6, Delta: 0.1, Neighbours: release.ReplaceOne}
+	infer := func(e *example, of inference) *fitted {
+		return must.Get(of(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2))))(t)
+	}
 	for _, intercept := range []bool{true, false} {
 		e := onALine(t, intercept)
-		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget: budget}} {
-			f := must.Get(m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2))))(t)
+		e.privacy = budget
+		for name, of := range map[string]inference{DPPVI: must.Get(dpPVI(budget, 7))(t), AdaSSP: adaSSP} {
+			f := infer(e, of)
 			// The prior, and values rounded to 2⁻²⁰, move coefficients by less than 1e-3.
 			if distance := rms(f.theta, e.exact.mean); distance > 1e-3 {
 				t.Errorf("%s, intercept %t: %v, exactly %v", name, intercept, f.theta, e.exact.mean)
@@ -234,9 +229,8 @@ func TestRivalsWithoutNoise(t *testing.T) {
 		}
 	}
 	e := onALine(t, true)
-	m := newDPVI(model.Normal, e.statistics.N, release.Privacy{Epsilon: 100, Delta: 0.1, Neighbours: release.ReplaceOne})
-	m.rate = 1 // no time for the accountant
-	f := must.Get(m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2))))(t)
+	e.privacy.Epsilon, e.privacy.Delta = 100, 0.1
+	f := infer(e, must.Get(dpVI(*e.fitter, viBatch))(t)) // a batch of all rows: no time for the accountant
 	if distance := rms(f.theta, e.exact.mean); distance > 0.02 || f.epsilon > 100 {
 		t.Errorf("%v, exactly %v; ε = %v", f.theta, e.exact.mean, f.epsilon)
 	}
@@ -322,22 +316,24 @@ func TestPredict(t *testing.T) {
 	must.Near(t, "error of predictions", e.predictionError([]float64{1, 0}), math.Sqrt((1+0.36+2.7*2.7+2.6*2.6)/4), 1e-14)
 }
 
-// shrunk has the exact posterior, with deviations from its mean times a factor.
-type shrunk struct{ factor float64 }
-
-func (m shrunk) ready() error { return nil }
-
-func (m shrunk) infer(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	d, err := e.exact.draw(rng)
-	q := e.shape.Q()
-	d = d.Map(d.Names, func(dst, src []float64) {
-		for j := range dst {
-			if dst[j] = src[j]; j < q {
-				dst[j] = e.exact.mean[j] + m.factor*(src[j]-e.exact.mean[j])
-			}
-		}
-	})
-	return &fitted{theta: e.exact.mean, draws: d, epsilon: 2}, err
+// shrunk has the exact posterior, with deviations from its mean times a factor. It shows what it is
+// given.
+func shrunk(factor float64, show func(*example)) method {
+	return func() (inference, error) {
+		return func(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+			show(e)
+			d, err := e.exact.draw(rng)
+			q := e.shape.Q()
+			d = d.Map(d.Names, func(dst, src []float64) {
+				for j := range dst {
+					if dst[j] = src[j]; j < q {
+						dst[j] = e.exact.mean[j] + factor*(src[j]-e.exact.mean[j])
+					}
+				}
+			})
+			return &fitted{theta: e.exact.mean, draws: d, epsilon: 2}, err
+		}, nil
+	}
 }
 
 // Coverage of 150 data sets of three coefficients is that of the level for the posterior, and
@@ -348,7 +344,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 	shape := model.Shape{P: 2, Intercept: true}
 	study := &Study{Trials: 150, Compares: true}
 	for name, factor := range map[string]float64{"right": 1, "narrow": 0.5} {
-		s := &comparison{method: shrunk{factor}, n: 50, fitter: fitter{columns: dpreg.UnitDesign(2), prior: model.BoxPrior(shape)}, data: Unclamped}
+		s := &comparison{method: shrunk(factor, func(*example) {}), n: 50, fitter: fitter{columns: dpreg.UnitDesign(2), prior: model.BoxPrior(shape)}, data: Unclamped}
 		study.Cells = append(study.Cells, Cell{Setting: Setting{Method: name}, Subject: s})
 	}
 	trials := must.Get(study.Run(context.Background(), Options{}))(t)

@@ -375,7 +375,7 @@ func (d *Design) privacy(epsilon float64) release.Privacy {
 func (d *Design) subject(fit fitter, n int64, rows *Rows, truth []float64) Subject {
 	switch {
 	case d.Compares():
-		return &comparison{newMethod(fit, n, d.Clients), fit, n, d.Data, rows, truth}
+		return &comparison{fit, newMethod(fit, n, d.Clients), n, d.Data, rows, truth}
 	case d.Data == Resampled:
 		if d.Prior.Name == DefaultPrior {
 			fit.prior = nil

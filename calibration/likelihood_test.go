@@ -105,19 +105,23 @@ func TestFamilyWithoutNoise(t *testing.T) {
 	e := must.Get(s.Cells[0].Subject.(*comparison).example(rand.New(rand.NewPCG(3, 3))))(t)
 	f := s.Cells[0].Subject.(*comparison).fitter
 	f.privacy = release.Privacy{Epsilon: 1e4, Delta: 0.1, Neighbours: release.ReplaceOne}
-	gradients := newLogisticPVI(f, 3)
-	gradients.session.Rounds = 60
+	e.fitter = &f
+	longer := f.session(3)
+	longer.Rounds = 60
 	within := map[string]float64{"mcmc-exact": 0.05, DPVI: 0.05, DPPVI: 0.1, NonPrivate: 0}
 	for name, tolerance := range within {
 		f.arm = arm(name, "", "")
 		m := newMethod(f, n, 3)
-		if name == DPPVI {
-			m = gradients
+		switch name {
+		case DPPVI:
+			m = func() (inference, error) { return logisticPVI(f.family, longer) }
+		case DPVI:
+			f := f
+			f.privacy.Epsilon = 100
+			m = newMethod(f, viBatch, 3) // a batch of all rows
 		}
-		if v, ok := m.(*dpVI); ok {
-			v.budget.Epsilon, v.rate = 100, 1
-		}
-		got, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
+		infer := must.Get(m())(t)
+		got, err := infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -129,9 +133,10 @@ func TestFamilyWithoutNoise(t *testing.T) {
 			t.Error(name, measures, err)
 		}
 	}
-	for _, m := range []method{newLogisticPVI(fitter{family: model.Probit, columns: f.columns, prior: f.prior}, 3), newMethod(fitter{family: model.Probit, arm: arm(DPVI, "", ""), privacy: f.privacy}, 100, 3)} {
-		err := m.ready()
-		must.Fail(t, err, "not probit")
+	f.family = model.Probit
+	for _, name := range []string{DPPVI, DPVI} {
+		f.arm = arm(name, "", "")
+		must.Fail(t, must.Err(newMethod(f, 100, 3)()), "not probit")
 	}
 }
 

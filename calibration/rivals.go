@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
@@ -21,33 +20,12 @@ import (
 )
 
 // adaSSP is a point estimate.
-type adaSSP struct {
-	budget release.Privacy
-	linked bool // the response is of a family
-}
-
-func (m adaSSP) ready() error {
-	if m.linked {
-		return errors.New("it fits lines alone, and no family")
-	}
-	return nil
-}
-
-func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, _ *rand.Rand) (*fitted, error) {
-	estimate, err := adassp.Run(e.statistics, e.shape.Intercept, m.budget, noise)
+func adaSSP(_ context.Context, e *example, noise *mechanisms.Entropy, _ *rand.Rand) (*fitted, error) {
+	estimate, err := adassp.Run(e.statistics, e.shape.Intercept, e.privacy, noise)
 	if err != nil {
 		return nil, err
 	}
-	return &fitted{theta: estimate.Theta, epsilon: m.budget.Epsilon}, nil
-}
-
-// dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
-// gradients of a line clipped to half of that command's norm. docs/compare.md has the reasons.
-type dpVI struct {
-	family model.Family
-	budget release.Privacy
-	rate   float64
-	plan   func() viPlan // searched for once, which takes seconds
+	return &fitted{theta: estimate.Theta, epsilon: e.privacy.Epsilon}, nil
 }
 
 const (
@@ -58,59 +36,42 @@ const (
 	viClip    = 1.5 // lengths of the longest row, of a line
 )
 
-func newDPVI(family model.Family, n int64, budget release.Privacy) *dpVI {
-	m := &dpVI{family: family, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
-	m.plan = sync.OnceValue(func() (p viPlan) {
-		o := m.options()
-		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
-		if p.training, p.err = o.Plan(float64(n)); p.err == nil {
-			p.spent, p.err = p.training.Epsilon(accounting.PLD, budget.Delta)
-		}
-		return p
-	})
-	return m
-}
-
-func (m *dpVI) options() vi.Options {
-	return vi.Options{
-		Privacy: &vi.Privacy{Epsilon: m.budget.Epsilon, Delta: m.budget.Delta},
-		Scheme:  accounting.PoissonReplaceOne, Rate: m.rate, Steps: viSteps,
+// dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
+// gradients of a line clipped to half of that command's norm. docs/compare.md has the reasons.
+func dpVI(f fitter, n int64) (inference, error) {
+	if err := onRows(f.family); err != nil {
+		return nil, err
+	}
+	options := vi.Options{
+		Scheme: accounting.PoissonReplaceOne, Rate: min(1, max(viRate, viBatch/float64(n))), Steps: viSteps,
 		LearningRate: 0.02, Average: viAverage, Full: true,
 	}
-}
-
-// viPlan is the noise, and what it spends.
-type viPlan struct {
-	training accounting.Training
-	spent    float64
-	err      error
-}
-
-func (m *dpVI) ready() error {
-	if err := onRows(m.family); err != nil {
-		return err
-	}
-	return m.plan().err
-}
-
-func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	p, o := m.plan(), m.options()
-	o.Clip = math.Sqrt(float64(e.shape.Q()))
-	var regression *vi.Model
-	if m.family == model.Normal {
-		regression = boxRegression(e)
-		o.Clip *= viClip
-	} else {
-		regression = vi.Logistic(e.regression(e.rows), linkSD(e.prior))
-	}
-	o.Privacy.Entropy, o.Privacy.Multiplier = noise, p.training.Multiplier
-	o.Seed = rng.Uint64()
-	fit, err := vi.Run(ctx, regression, o)
+	unused := mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // a plan draws nothing
+	options.Privacy = &vi.Privacy{Epsilon: f.privacy.Epsilon, Delta: f.privacy.Delta, Entropy: unused}
+	training, err := options.Plan(float64(n))
 	if err != nil {
 		return nil, err
 	}
-	draws := fit.Draws(independent/4, rng.Uint64()) // of each of four chains
-	return &fitted{theta: means(draws, e.shape.Q()), draws: draws, epsilon: p.spent}, nil
+	spent, err := training.Epsilon(accounting.PLD, f.privacy.Delta)
+	return func(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+		o := options
+		o.Privacy = &vi.Privacy{Epsilon: f.privacy.Epsilon, Delta: f.privacy.Delta, Entropy: noise, Multiplier: training.Multiplier}
+		o.Clip = math.Sqrt(float64(e.shape.Q()))
+		var regression *vi.Model
+		if e.family == model.Normal {
+			regression = boxRegression(e)
+			o.Clip *= viClip
+		} else {
+			regression = vi.Logistic(e.regression(e.rows), linkSD(e.prior))
+		}
+		o.Seed = rng.Uint64()
+		fit, err := vi.Run(ctx, regression, o)
+		if err != nil {
+			return nil, err
+		}
+		draws := fit.Draws(independent/4, rng.Uint64()) // of each of four chains
+		return &fitted{theta: e.means(draws), draws: draws, epsilon: spent}, nil
+	}, err
 }
 
 // boxRegression is vi.LinearRegression, whose parameters are β = θ/σ and w = log σ², under the
@@ -143,62 +104,41 @@ func precisions(prior *model.Prior, s model.Shape) []float64 {
 	return d
 }
 
-// dpPVI is partitioned variational inference by clients that protect their rows one by one:
-// Sharma's analytic update (thesis, equations 4.21 and 4.22), once, undamped. A row's factor
-// for unknown σ² has the natural parameters xxᵀ, xy and y²: the outer product of v = (x, y),
-// which is what the rule's precision is for covariates v. docs/compare.md has the reasons.
-type dpPVI struct {
-	clients int
-	budget  release.Privacy
-	clip    float64
-	// multiplier is of the noise of a client's update, one release of all its rows; searched
-	// for once.
-	multiplier func() (float64, error)
-}
-
 // pviClip is the clipping norm over the norm of the longest factor of a row in the box.
 const pviClip = 0.5
 
 // independent is how many draws are taken where they are.
 const independent = 1000
 
-func newDPPVI(shape model.Shape, clients int, budget release.Privacy) *dpPVI {
-	d := shape.Q() + 1
-	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
-		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
-		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)
-	})}
-}
-
-func (m *dpPVI) ready() error {
-	_, err := m.multiplier()
-	return err
-}
-
-func (m *dpPVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	multiplier, err := m.multiplier()
-	if err != nil {
-		return nil, err
-	}
-	server, err := m.server(e, multiplier, noise)
-	if err != nil {
-		return nil, err
-	}
-	law := e.prior.Theta // which stands where the noise leaves no law
-	if _, err := server.Ask(ctx); err != nil {
-		return nil, err
-	}
-	if server.Rejections() == 0 {
-		if law, err = e.normalInverseGamma(server.Global()); err != nil {
+// dpPVI is partitioned variational inference by clients that protect their rows one by one:
+// Sharma's analytic update (thesis, equations 4.21 and 4.22), once, undamped. A row's factor
+// for unknown σ² has the natural parameters xxᵀ, xy and y²: the outer product of v = (x, y),
+// which is what the rule's precision is for covariates v. A client's update is one release of
+// all its rows. docs/compare.md has the reasons.
+func dpPVI(privacy release.Privacy, clients int) (inference, error) {
+	once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+	multiplier, err := once.FindMultiplier(accounting.PLD, privacy.Epsilon, privacy.Delta)
+	return func(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+		server, err := e.server(clients, multiplier, noise)
+		if err != nil {
 			return nil, err
 		}
-	}
-	draws, err := e.sample(law, rng)
-	return &fitted{theta: law.Mean, draws: draws, epsilon: m.budget.Epsilon}, err
+		law := e.prior.Theta // which stands where the noise leaves no law
+		if _, err := server.Ask(ctx); err != nil {
+			return nil, err
+		}
+		if server.Rejections() == 0 {
+			if law, err = e.normalInverseGamma(server.Global()); err != nil {
+				return nil, err
+			}
+		}
+		draws, err := e.sample(law, rng)
+		return &fitted{theta: law.Mean, draws: draws, epsilon: privacy.Epsilon}, err
+	}, err
 }
 
-// server deals the rows, which are in random order, to the clients.
-func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy) (*pvi.Server, error) {
+// server deals the rows, which are in random order, to so many clients.
+func (e *example) server(number int, multiplier float64, noise *mechanisms.Entropy) (*pvi.Server, error) {
 	all := e.regression(e.rows)
 	q := all.P
 	family := pvi.Family{Dim: q + 1, Full: true}
@@ -206,15 +146,16 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 	for j, v := range append(precisions(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
 		prior[family.Dim+j*(j+1)/2+j] = v
 	}
-	clients := make([]pvi.Client, m.clients)
+	clip := pviClip * math.Sqrt(float64(family.Dim*(family.Dim+1))/2)
+	clients := make([]pvi.Client, number)
 	n := len(all.Y)
 	for k := range clients {
 		rows := &vi.Rows{P: q + 1}
-		for i := k * n / m.clients; i < (k+1)*n/m.clients; i++ {
+		for i := k * n / number; i < (k+1)*n/number; i++ {
 			rows.X = append(append(rows.X, all.X[i*q:(i+1)*q]...), all.Y[i])
 			rows.Y = append(rows.Y, 0)
 		}
-		protect := pvi.Protection{Clip: m.clip, Multiplier: multiplier, Stream: mechanisms.NewStream(noise)}
+		protect := pvi.Protection{Clip: clip, Multiplier: multiplier, Stream: mechanisms.NewStream(noise)}
 		rule, err := pvi.NewAnalytic(rows, 1, protect)
 		if err != nil {
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
@@ -271,51 +212,38 @@ func (e *example) sample(law *conjugate.NIG, rng *rand.Rand) (*posterior.Draws, 
 	return &posterior.Draws{Names: e.shape.RegressionNames(), Chains: [][]float64{chain}}, nil
 }
 
-// logisticPVI is dpreg pvi with its defaults for logistic regression.
-type logisticPVI struct {
-	family   model.Family
-	session  pvi.Session
-	training func() (accounting.Training, error) // searched for once
-}
-
-func newLogisticPVI(f fitter, clients int) *logisticPVI {
-	m := &logisticPVI{f.family, pvi.Session{
+// session is that of dpreg pvi with its defaults for logistic regression.
+func (f *fitter) session(clients int) pvi.Session {
+	return pvi.Session{
 		Clients: make([]string, clients), Model: vi.LogisticKind, Schema: *f.columns, PriorSD: linkSD(f.prior), Privacy: f.privacy,
 		Rounds: 20, Steps: 25, Rate: 0.05, LearningRate: 0.2, Damping: 0.25, Clip: math.Sqrt(float64(shapeOf(f.columns).Q())),
-	}, nil}
-	m.training = sync.OnceValues(m.session.Training)
-	return m
-}
-
-func (m *logisticPVI) ready() error {
-	if err := onRows(m.family); err != nil {
-		return err
 	}
-	_, err := m.training()
-	return err
 }
 
-func (m *logisticPVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	training, err := m.training()
-	if err != nil {
+// logisticPVI deals the rows to the clients of a session.
+func logisticPVI(family model.Family, session pvi.Session) (inference, error) {
+	if err := onRows(family); err != nil {
 		return nil, err
 	}
-	all, clients := e.regression(e.rows), make([]pvi.Client, len(m.session.Clients))
-	n, p := len(all.Y), all.P
-	for k := range clients {
-		from, to := k*n/len(clients), (k+1)*n/len(clients)
-		rows := &vi.Rows{P: p, X: all.X[from*p : to*p], Y: all.Y[from:to]}
-		if clients[k], err = m.session.Local(rows, training.Multiplier, mechanisms.NewStream(noise)); err != nil {
-			return nil, fmt.Errorf("client %d: %w", k+1, err)
+	training, err := session.Training()
+	return func(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (_ *fitted, err error) {
+		all, clients := e.regression(e.rows), make([]pvi.Client, len(session.Clients))
+		n, p := len(all.Y), all.P
+		for k := range clients {
+			from, to := k*n/len(clients), (k+1)*n/len(clients)
+			rows := &vi.Rows{P: p, X: all.X[from*p : to*p], Y: all.Y[from:to]}
+			if clients[k], err = session.Local(rows, training.Multiplier, mechanisms.NewStream(noise)); err != nil {
+				return nil, fmt.Errorf("client %d: %w", k+1, err)
+			}
 		}
-	}
-	law, err := m.session.Run(ctx, clients, func(int) {})
-	if err != nil {
-		return nil, err
-	}
-	fit := m.session.Fit(law)
-	mean, _ := fit.Moments()
-	return &fitted{theta: mean, draws: fit.Draws(independent/4, rng.Uint64()), epsilon: m.session.Privacy.Epsilon}, nil
+		law, err := session.Run(ctx, clients, func(int) {})
+		if err != nil {
+			return nil, err
+		}
+		fit := session.Fit(law)
+		mean, _ := fit.Moments()
+		return &fitted{theta: mean, draws: fit.Draws(independent/4, rng.Uint64()), epsilon: session.Privacy.Epsilon}, nil
+	}, err
 }
 
 // linkSD is the sd of coefficients of a family, which all have one.
