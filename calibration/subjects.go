@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,12 +156,8 @@ func regressionDraws(fit *dpreg.Fit) *posterior.Draws {
 
 // capped tells whether a run by ESS ended at its limit without that ESS.
 func (f *fitter) capped(fit *dpreg.Fit) bool {
-	limit := f.arm.MaxDraws
-	if limit == 0 {
-		limit = mcmc.DefaultMaxDraws
-	}
 	draws := fit.Draws(dpreg.Scaled)
-	if f.arm.ESS == 0 || draws.NumDraws() < limit {
+	if f.arm.ESS == 0 || draws.NumDraws() < cmp.Or(f.arm.MaxDraws, mcmc.DefaultMaxDraws) {
 		return false
 	}
 	ess, _ := draws.MinESS(1)
@@ -202,7 +199,7 @@ func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	if s.Reference, err = r.reference(ctx, sums.statistics, sampler); err != nil {
 		return nil, err
 	}
-	likelihood, err := newLogLikelihood(fit, sums.statistics)
+	likelihood, err := logLikelihood(fit, sums.statistics)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +212,7 @@ const LogLikelihood = "log_lik"
 
 // quantities fills in what is ranked: the parameters that the fit has, sigma aside,
 // whose ranks are those of sigma2, and the log-likelihood.
-func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihood) {
+func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, likelihood func(*model.Params) float64) {
 	draws, shape := fit.Draws(dpreg.Scaled), shapeOf(fit.Design)
 	q, width := shape.Q(), len(draws.Names)
 	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), LogLikelihood)
@@ -223,12 +220,12 @@ func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihoo
 	truth.Write(s.Truth)
 	at := model.NewParams(shape)
 	at.Read(s.Truth)
-	s.Truth = append(s.Truth[:width-1], l.at(at))
+	s.Truth = append(s.Truth[:width-1], likelihood(at))
 	s.Draws = draws.Map(s.Names, func(dst, src []float64) {
 		copy(dst, src[:q+1])
 		copy(dst[q+1:], src[q+2:])
 		at.Read(dst[:width-1])
-		dst[width-1] = l.at(at)
+		dst[width-1] = likelihood(at)
 	})
 }
 
@@ -299,10 +296,10 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	return s, nil
 }
 
-// logLikelihood is a function of the parameters and of what the method has seen, so
-// that the rank of its true value is uniform as a parameter's is. It finds what no
-// parameter's rank does, a posterior that does not look at the data among them
-// (Modrák et al. 2023, Simulation-Based Calibration Checking for Bayesian
+// logLikelihood is a function of the parameters and of what the method has seen, a fit's release
+// or, where it has none, s: so that the rank of its true value is uniform as a parameter's
+// is. It finds what no parameter's rank does, a posterior that does not look at the data
+// among them (Modrák et al. 2023, Simulation-Based Calibration Checking for Bayesian
 // Computation: The Choice of Test Quantities Shapes Sensitivity, Bayesian Analysis).
 //
 // With a law of the statistics z it is their log density, by the normal law with
@@ -313,73 +310,53 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 // and for a method without one, non-private and naive, that of y given x,
 //
 //	−(n/2) log σ² − RSS(θ)/(2σ²),   RSS(θ) = yᵀy − 2θᵀXᵀy + θᵀXᵀXθ.
-type logLikelihood struct {
-	n    float64
-	z    []float64
-	law  model.Law // nil: the second form
-	v    float64
-	mean []float64
-	cov  []float64
-	sums *model.Sums
-	fit  []float64
-}
-
-// newLogLikelihood is that of a fit: given its release or, where it has none, s.
-func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error) {
-	shape := shapeOf(fit.Design)
-	l := &logLikelihood{n: float64(fit.N)}
-	if fit.FromRows() {
-		l.z = s.Vector()
-	} else {
+func logLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (func(*model.Params) float64, error) {
+	n, z, noise := float64(fit.N), s.Vector(), 0.0
+	var law model.Law // nil: the second form
+	if !fit.FromRows() {
 		r := fit.Custodians[0].Release
-		l.z, l.v = r.Statistics.Vector(), model.NoiseVariance(r.Noise.Kind, r.Noise.Scale)
+		z, noise = r.Statistics.Vector(), model.NoiseVariance(r.Noise.Kind, r.Noise.Scale)
 		var err error
 		if fit.ModelClamping { // no law has a closed form, and any function of both serves
-			l.law = model.NewMoments(shape)
-		} else if l.law, err = fit.Law(); err != nil {
+			law = model.NewMoments(shapeOf(fit.Design))
+		} else if law, err = fit.Law(); err != nil {
 			return nil, err
 		}
 	}
-	if l.law == nil {
-		l.sums, l.fit = model.NewSums(shape), make([]float64, shape.Q())
-		l.sums.Set(l.z, l.n)
-		return l, nil
+	if law == nil {
+		return regressionLikelihood(shapeOf(fit.Design), z, n), nil
 	}
-	l.mean, l.cov = make([]float64, len(l.z)), make([]float64, len(l.z)*len(l.z))
-	return l, nil
+	q := len(z)
+	gap, cov := make([]float64, q), make([]float64, q*q)
+	return func(x *model.Params) float64 {
+		law.Set(x)
+		law.Expect(gap, n)
+		law.Covariance(cov, n)
+		for i, v := range z {
+			gap[i] = v - gap[i]
+			cov[i*q+i] += noise
+		}
+		if !dense.Cholesky(cov, q) {
+			return math.Inf(-1) // by rounding
+		}
+		dense.SolveLower(cov, q, gap)
+		distance := 0.0
+		for _, e := range gap {
+			distance += float64(e * e)
+		}
+		return -(distance + dense.LogDet(cov, q)) / 2
+	}, nil
 }
 
-// at returns the log-likelihood at parameters; −Inf where rounding leaves a
-// covariance indefinite.
-func (l *logLikelihood) at(x *model.Params) float64 {
-	if l.law == nil {
-		return l.regression(x)
+func regressionLikelihood(shape model.Shape, z []float64, n float64) func(*model.Params) float64 {
+	sums, fit := model.NewSums(shape), make([]float64, shape.Q())
+	sums.Set(z, n)
+	return func(x *model.Params) float64 {
+		dense.SymMulVec(fit, sums.XX, len(fit), x.Theta)
+		rss := sums.YY
+		for k, t := range x.Theta {
+			rss += float64(t * (fit[k] - 2*sums.XY[k]))
+		}
+		return -n/2*math.Log(x.Sigma2) - rss/(2*x.Sigma2)
 	}
-	q := len(l.z)
-	l.law.Set(x)
-	l.law.Expect(l.mean, l.n)
-	l.law.Covariance(l.cov, l.n)
-	for i, z := range l.z {
-		l.mean[i] = z - l.mean[i]
-		l.cov[i*q+i] += l.v
-	}
-	if !dense.Cholesky(l.cov, q) {
-		return math.Inf(-1)
-	}
-	dense.SolveLower(l.cov, q, l.mean)
-	distance := 0.0
-	for _, e := range l.mean {
-		distance += float64(e * e)
-	}
-	return -(distance + dense.LogDet(l.cov, q)) / 2
-}
-
-func (l *logLikelihood) regression(x *model.Params) float64 {
-	q := len(x.Theta)
-	dense.SymMulVec(l.fit, l.sums.XX, q, x.Theta)
-	rss := l.sums.YY
-	for k, t := range x.Theta {
-		rss += float64(t * (l.fit[k] - 2*l.sums.XY[k]))
-	}
-	return -l.n/2*math.Log(x.Sigma2) - rss/(2*x.Sigma2)
 }
