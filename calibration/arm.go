@@ -236,9 +236,7 @@ func (s PriorSpec) MarshalJSON() ([]byte, error) {
 	if s.Name != "" {
 		return json.Marshal(s.Name)
 	}
-	var compact bytes.Buffer
-	err := json.Compact(&compact, s.File)
-	return compact.Bytes(), err
+	return s.File, nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

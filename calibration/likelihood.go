@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -61,13 +63,8 @@ func FindMode(of model.Family, most float64, rows *vi.Rows, precision float64) (
 		}
 		dense.SolveLower(m.Root, q, step)
 		dense.SolveLowerT(m.Root, q, step)
-		size := 0.0
-		for _, v := range step {
-			size += math.Abs(v)
-		}
-		for k, v := range step {
-			m.Theta[k] += v * min(1, farthestStep/size)
-		}
+		size := floats.Norm(step, 1)
+		floats.AddScaled(m.Theta, min(1, farthestStep/size), step)
 		if size < lastStep*(1+math.Sqrt(dot(m.Theta, m.Theta))) {
 			return m, nil
 		}
@@ -98,9 +95,7 @@ func (e *example) normalGiven(m *Mode) *given {
 				theta[k] = rng.NormFloat64()
 			}
 			dense.SolveLowerT(m.Root, q, theta)
-			for k, v := range m.Theta {
-				theta[k] += v
-			}
+			floats.Add(theta, m.Theta)
 		}
 		return &posterior.Draws{Names: e.shape.RegressionNames()[:q], Chains: [][]float64{chain}}, nil
 	}}
