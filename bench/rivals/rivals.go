@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -74,7 +75,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: infoNames}
+	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: []string{"accept_stat__", "failed__"}}
 	begin := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
 		if m.fixed {
 			return newFixedS(parties, joint.Prior, rng)
@@ -82,8 +83,11 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return newNormalX(parties, joint.Prior, joint.Shared, rng)
 	}
 	draws, err := mcmc.Run(ctx, columns, begin, keep, plan)
-	if n := failures(draws); n > 0 {
-		draws.Warnings = append(draws.Warnings, fmt.Sprintf("%d sweeps skipped a step because rounding left a matrix indefinite", n))
+	if draws == nil {
+		return nil, err
+	}
+	if n := floats.Sum(slices.Concat(nuts.InfoColumn(draws, "failed__")...)); n > 0 {
+		draws.Warnings = append(draws.Warnings, fmt.Sprintf("%.0f sweeps skipped a step because rounding left a matrix indefinite", n))
 	}
 	return draws, err
 }
@@ -94,24 +98,9 @@ type Info struct {
 	failed bool    // rounding left a matrix indefinite: a step was skipped
 }
 
-// infoNames names the columns that Sample keeps of an Info, in Stan's manner.
-var infoNames = []string{"accept_stat__", "failed__"}
-
+// keep writes what Sample keeps of an Info.
 func keep(i Info, dst []float64) {
 	dst[0], dst[1] = i.accept, number.Indicator[float64](i.failed)
-}
-
-// failures counts the sweeps that failed; draws may be nil.
-func failures(draws *posterior.Draws) (n int) {
-	if draws == nil {
-		return 0
-	}
-	for _, info := range draws.Info {
-		for i := 1; i < len(info); i += len(infoNames) {
-			n += int(info[i])
-		}
-	}
-	return n
 }
 
 // chain is that of NormalX. A sweep is

@@ -146,13 +146,6 @@ func TestSample(t *testing.T) {
 	}
 }
 
-func TestFailuresAreCounted(t *testing.T) {
-	d := &posterior.Draws{Info: [][]float64{{1, 0, 1, 1}, {1, 1}}}
-	if got := failures(d); got != 2 {
-		t.Errorf("%d failures, want 2", got)
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	s := three(t, false)
