@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg"
@@ -173,9 +174,7 @@ func summed(d pooledData) *model.Problem {
 	}
 	z, rows, variance := make([]float64, regression2.Statistics()), 0, 0.0
 	for _, r := range d.noisy.Releases {
-		for i, v := range r.Statistics.Vector() {
-			z[i] += v
-		}
+		floats.Add(z, r.Statistics.Vector())
 		rows += int(r.N)
 		variance += r.Noise.SD() * r.Noise.SD()
 	}

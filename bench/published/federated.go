@@ -274,16 +274,8 @@ type law struct {
 // lawOf takes the moments of a fit's draws.
 func lawOf(f *dpreg.Fit) *law {
 	d, q := f.Draws(dpreg.Scaled), len(hours.Covariates)+1
-	means, theta := make([]float64, q+1), mat.NewDense(d.NumChains()*d.NumDraws(), q, nil)
-	for k := range means {
-		all := slices.Concat(d.Column(k)...)
-		if means[k] = stat.Mean(all, nil); k < q {
-			theta.SetCol(k, all)
-		}
-	}
-	l := &law{means[:q], mat.NewSymDense(q, nil), means[q]}
-	stat.CovarianceMatrix(l.covariance, theta, nil)
-	return l
+	means, _ := d.Moments()
+	return &law{means[:q], d.Covariance(q), means[q]}
 }
 
 func pool(ctx context.Context, rows [][]float64) (*law, error) {
