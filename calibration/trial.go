@@ -166,21 +166,11 @@ func points(d *posterior.Draws, number, columns int) [][]float64 {
 
 // infoMean is the mean of one of the sampler's own columns, nil where it has none.
 func infoMean(d *posterior.Draws, name string) *float64 {
-	j, width := slices.Index(d.InfoNames, name), len(d.InfoNames)
-	if j < 0 {
+	v := d.InfoMean(name)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
-	sum, count := 0.0, 0.0
-	for _, info := range d.Info {
-		for i := j; i < len(info); i += width {
-			sum += info[i]
-			count++
-		}
-	}
-	if sum /= count; math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil
-	}
-	return &sum
+	return &v
 }
 
 // MMD2 returns the unbiased estimate of the squared maximum mean discrepancy between

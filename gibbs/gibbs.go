@@ -14,7 +14,6 @@ import (
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -245,30 +244,18 @@ func (m Method) warnings(r *run, d *posterior.Draws) (w []string) {
 	if m.Kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
-	if share := infoMean(d, "divergent__"); share > manyDivergences {
+	if share := d.InfoMean("divergent__"); share > manyDivergences {
 		w = append(w, fmt.Sprintf("%.2g %% of the trajectories diverged: the chains may mix badly; look at the effective sample sizes", 100*share))
 	}
 	for _, c := range []struct{ column, what string }{
 		{"projected__", "of the sweeps drew statistics that no data could have, and projected them"},
 		{"failed__", "of the sweeps skipped a step because rounding left a matrix indefinite"},
 	} {
-		if share := infoMean(d, c.column); share > 0 {
+		if share := d.InfoMean(c.column); share > 0 {
 			w = append(w, fmt.Sprintf("%.2g %% %s", 100*share, c.what))
 		}
 	}
 	return w
-}
-
-// infoMean is the mean of a sampler's column over all kept draws.
-func infoMean(d *posterior.Draws, column string) float64 {
-	sum, count := 0.0, 0
-	for _, chain := range nuts.InfoColumn(d, column) {
-		for _, v := range chain {
-			sum += v
-			count++
-		}
-	}
-	return sum / max(1, float64(count))
 }
 
 // inConflict is the distance, in standard deviations, between sums of covariates and

@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -25,4 +26,19 @@ func (d *Draws) Covariance(q int) *mat.SymDense {
 	c := mat.NewSymDense(q, nil)
 	stat.CovarianceMatrix(c, x, nil)
 	return c
+}
+
+// InfoMean is the mean of one of the sampler's columns over all chains, NaN where there is none.
+func (d *Draws) InfoMean(name string) float64 {
+	j, sum, count := slices.Index(d.InfoNames, name), 0.0, 0.0
+	if j < 0 {
+		return math.NaN()
+	}
+	for _, info := range d.Info {
+		for i := j; i < len(info); i += len(d.InfoNames) {
+			sum += info[i]
+			count++
+		}
+	}
+	return sum / count
 }

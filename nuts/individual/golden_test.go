@@ -9,7 +9,6 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -43,7 +42,7 @@ func TestGoldens(t *testing.T) {
 					t.Errorf("%s: R-hat %.3f", name, r)
 				}
 			}
-			steps := infoMean(d, "n_leapfrog__")
+			steps := d.InfoMean("n_leapfrog__")
 			t.Logf("%s: %d draws, %.1f leapfrog steps each", g.Name, d.NumDraws()*d.NumChains(), steps)
 			if steps > 31 {
 				t.Error("more than 31 leapfrog steps a draw")
@@ -53,18 +52,4 @@ func TestGoldens(t *testing.T) {
 			}
 		})
 	}
-}
-
-// infoMean is the mean of a sampler's column.
-func infoMean(d *posterior.Draws, column string) float64 {
-	sum, count := 0.0, 0.0
-	for _, info := range d.Info {
-		for i, v := range info {
-			if nuts.InfoNames[i%len(nuts.InfoNames)] == column {
-				sum += v
-				count++
-			}
-		}
-	}
-	return sum / count
 }

@@ -35,5 +35,5 @@ func TestManyRows(t *testing.T) {
 		mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1, Workers: 2}))(t)
 	worst, j := d.MinESS(0)
 	t.Logf("n = %g, ε = %g, clamping %v: %.0f s, %.1f leapfrog steps a draw, least ESS %.0f (%s), warnings %v",
-		*rows, *epsilon, *clamping, time.Since(begin).Seconds(), infoMean(d, "n_leapfrog__"), worst, d.Names[j], d.Warnings)
+		*rows, *epsilon, *clamping, time.Since(begin).Seconds(), d.InfoMean("n_leapfrog__"), worst, d.Names[j], d.Warnings)
 }
