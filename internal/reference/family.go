@@ -28,7 +28,6 @@ import (
 // That is of θ as the sampler reads it, which model.Doubt takes to the rows' own; and to the variance is added what its factor
 // moves θ by.
 type FamilyWithoutNoise struct {
-	family  model.Family
 	shape   model.Shape
 	levels  *model.LevelLaw
 	index   model.Index
@@ -43,7 +42,7 @@ type FamilyWithoutNoise struct {
 // counts most is their bound.
 func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, doubt *model.Doubt, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
 	linear, _ := frame.ThetaMatrix()
-	return &FamilyWithoutNoise{family: f, shape: shape, doubt: doubt, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
+	return &FamilyWithoutNoise{shape: shape, doubt: doubt, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
 }
 
 // Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst, in the data's
@@ -84,7 +83,7 @@ func (g *FamilyWithoutNoise) information(dst []float64, x *model.Params, n float
 	a.Dispersion = x.Sigma2
 	levels := len(g.index.Eta)
 	size := levels + 1
-	slopes, cov, on := make([]float64, size*q), make([]float64, size*size), make([]float64, size) // J, C, of Σv²
+	slopes, cov, on := make([]float64, q*size), make([]float64, size*size), make([]float64, size) // Jᵀ, C, of Σv²
 	inner := q - len(g.index.Along)                                                               // coefficients of x behind the dummies
 	w := func(i int) float64 {
 		if i < inner || s == 0 {
@@ -102,8 +101,8 @@ func (g *FamilyWithoutNoise) information(dst []float64, x *model.Params, n float
 			if i >= first {
 				byEta = g.levels.Column(l, i-first)
 			}
-			slopes[l*q+i] = root * (a.N[0]*byEta + a.N[1]*w(i))
-			slopes[levels*q+i] += share * (a.N[1]*byEta + a.N[2]*w(i))
+			slopes[i*size+l] = root * (a.N[0]*byEta + a.N[1]*w(i))
+			slopes[i*size+levels] += share * (a.N[1]*byEta + a.N[2]*w(i))
 		}
 		cov[l*size+l] = a.K
 		cov[levels*size+l] = root / n * a.A
@@ -118,22 +117,15 @@ func (g *FamilyWithoutNoise) information(dst []float64, x *model.Params, n float
 	if !dense.Cholesky(cov, size) {
 		return false
 	}
-	column := make([]float64, size)
-	for i := range q { // L⁻¹J, whose columns are rows here
-		for l := range size {
-			column[l] = slopes[l*q+i]
-		}
+	for column := range slices.Chunk(slopes, size) { // L⁻¹J
 		dense.SolveLower(cov, size, column)
-		for l, v := range column {
-			slopes[l*q+i] = v
-		}
 	}
 	across *= across * n / spread
 	for i := range q {
 		for j := range q {
 			v := 0.0
 			for l := range size {
-				v += slopes[l*q+i] * slopes[l*q+j]
+				v += slopes[i*size+l] * slopes[j*size+l]
 			}
 			if i >= inner && j >= inner {
 				v += across * (g.levels.Within(i-inner, j-inner) - w(i)*w(j))
