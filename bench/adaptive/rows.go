@@ -15,6 +15,7 @@ import (
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -134,16 +135,9 @@ func (r *rows) moved(published *release.Release) ([]float64, error) {
 	s, e := r.exact.Vector(), published.Scaled()
 	floats.Sub(e, s)
 	parts := func(v []float64, n float64) (xx, xy *mat.Dense) {
-		all := mat.NewDense(r.m+1, r.m+1, nil)
-		all.Set(0, 0, n)
-		for j := range r.m {
-			all.Set(0, j+1, v[j])
-			all.Set(j+1, 0, v[j])
-			for k := range r.m {
-				all.Set(j+1, k+1, v[release.Index(r.m, min(j, k), max(j, k))])
-			}
-		}
-		return all.Slice(0, r.m, 0, r.m).(*mat.Dense), all.Slice(0, r.m, r.m, r.m+1).(*mat.Dense)
+		sums := model.NewSums(model.Shape{P: r.m - 1, Intercept: true})
+		sums.Set(v, n)
+		return mat.NewDense(r.m, r.m, sums.XX), mat.NewDense(r.m, 1, sums.XY)
 	}
 	xx, xy := parts(s, float64(r.exact.N))
 	exx, exy := parts(e, float64(published.N-r.exact.N))
