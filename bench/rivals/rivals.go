@@ -77,10 +77,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	}
 	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: []string{"accept_stat__", "failed__"}}
 	begin := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
-		if m.fixed {
-			return newFixedS(parties, joint.Prior, rng)
-		}
-		return newNormalX(parties, joint.Prior, joint.Shared, rng)
+		return m.newChain(parties, joint.Prior, joint.Shared, rng)
 	}
 	draws, err := mcmc.Run(ctx, columns, begin, keep, plan)
 	if draws == nil {
@@ -119,23 +116,19 @@ type chain struct {
 	last   Info
 }
 
-func newNormalX(parties []*party, prior *model.Prior, shared bool, rng *rand.Rand) (*chain, error) {
+func (m Method) newChain(parties []*party, prior *model.Prior, shared bool, rng *rand.Rand) (*chain, error) {
 	k := &chain{regression: newRegression(parties, prior, rng)}
 	for i, t := range k.parties {
+		if m.fixed {
+			raised(t.s, t.xx, t.p, 0)
+			continue
+		}
 		if i == 0 || !shared {
 			k.groups = append(k.groups, newGroup(prior, t.p))
 		}
 		g := k.groups[len(k.groups)-1]
 		g.rows += t.n
 		g.moves = append(g.moves, newMove(t, rng))
-	}
-	return k, k.start(rng)
-}
-
-func newFixedS(parties []*party, prior *model.Prior, rng *rand.Rand) (*chain, error) {
-	k := &chain{regression: newRegression(parties, prior, rng)}
-	for _, t := range k.parties {
-		raised(t.s, t.xx, t.p, 0)
 	}
 	return k, k.start(rng)
 }

@@ -150,8 +150,8 @@ func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	s := three(t, false)
 	_, parties := s.draw(rng)
-	x := must.Get(newNormalX(parties, s.prior, false, rng))(t)
-	f := must.Get(newFixedS(parties, s.prior, rng))(t)
+	x := must.Get(NormalX.newChain(parties, s.prior, false, rng))(t)
+	f := must.Get(FixedS.newChain(parties, s.prior, false, rng))(t)
 	for name, step := range map[string]func(){"normalx": func() { x.Step(rng) }, "fixeds": func() { f.Step(rng) }} {
 		if got := testing.AllocsPerRun(100, step); got != 0 {
 			t.Errorf("%s: %v allocations a sweep", name, got)

@@ -88,7 +88,7 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 		if plant != nil {
 			plant(parties)
 		}
-		k := must.Get(newNormalX(parties, s.prior, s.shared, rng))(t)
+		k := must.Get(NormalX.newChain(parties, s.prior, s.shared, rng))(t)
 		return k, truth, rng
 	})
 }
