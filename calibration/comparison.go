@@ -294,9 +294,9 @@ const predictive = 400
 // draws k; with its distribution function F, y lies in the equal-tailed interval where
 // (1 − level)/2 ≤ F(y) ≤ (1 + level)/2. Of a family there is a score alone.
 func (e *example) predict(d *posterior.Draws) (held, score float64) {
-	rows, law := e.regression(e.test), newMixture(d, e)
+	rows, draws := e.regression(e.test), points(d, min(d.NumChains()*d.NumDraws(), predictive), len(d.Names))
 	for i, y := range rows.Y {
-		below, density := law.at(rows.X[i*rows.P:(i+1)*rows.P], y)
+		below, density := e.mixture(draws, rows.X[i*rows.P:(i+1)*rows.P], y)
 		if below >= (1-ComparisonLevel)/2 && below <= (1+ComparisonLevel)/2 {
 			held++
 		}
@@ -306,24 +306,14 @@ func (e *example) predict(d *posterior.Draws) (held, score float64) {
 	return held / n, score / n
 }
 
-// mixture is draws of (θ, σ²), of a family of θ, a row each.
-type mixture struct {
-	draws  [][]float64
-	family model.Family
-	most   float64
-}
-
-func newMixture(d *posterior.Draws, e *example) *mixture {
-	return &mixture{points(d, min(d.NumChains()*d.NumDraws(), predictive), len(d.Names)), e.family, e.columns.Response.Upper}
-}
-
-// at returns the distribution function, of a family 0, and the log density of y given x.
-func (m *mixture) at(x []float64, y float64) (below, density float64) {
-	q, n, logs := len(x), float64(len(m.draws)), make([]float64, len(m.draws))
-	for i, draw := range m.draws {
+// mixture returns the distribution function, of a family 0, and the log density of y given x, by
+// draws of (θ, σ²), of a family of θ.
+func (e *example) mixture(draws [][]float64, x []float64, y float64) (below, density float64) {
+	q, n, logs := len(x), float64(len(draws)), make([]float64, len(draws))
+	for i, draw := range draws {
 		eta := floats.Dot(x, draw[:q])
-		if m.family != model.Normal {
-			logs[i] = m.family.LogProb(y, eta, m.most)
+		if e.family != model.Normal {
+			logs[i] = e.family.LogProb(y, eta, e.columns.Response.Upper)
 			continue
 		}
 		sigma := math.Sqrt(draw[q])

@@ -297,13 +297,13 @@ func TestIntervals(t *testing.T) {
 // Two draws, of lines 1 + x and −1 + x with σ = 1 and 2.
 func TestMixture(t *testing.T) {
 	e := &example{fitter: &fitter{columns: dpreg.UnitDesign(1)}, shape: model.Shape{P: 1, Intercept: true}}
-	d := &posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{1, 1, 1}, {-1, 1, 4}}}
-	below, density := newMixture(d, e).at([]float64{1, 0.5}, 2)
+	draws := [][]float64{{1, 1, 1}, {-1, 1, 4}}
+	below, density := e.mixture(draws, []float64{1, 0.5}, 2)
 	phi := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
 	must.Near(t, "distribution function", below, (0.5+0.5*math.Erf(0.5/math.Sqrt2)+0.5+0.5*math.Erf(1.25/math.Sqrt2))/2, 1e-15)
 	must.Near(t, "log density", density, math.Log((phi(0.5)+phi(1.25)/2)/2), 1e-14)
 	// Far away a density is 0 in float64, and its logarithm is not.
-	_, density = newMixture(d, e).at([]float64{1, 0}, 1e3)
+	_, density = e.mixture(draws, []float64{1, 0}, 1e3)
 	must.Near(t, "log density", density, -1001.*1001/8-math.Log(4)-math.Log(2*math.Pi)/2, 1e-6)
 }
 
