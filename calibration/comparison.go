@@ -143,10 +143,8 @@ func (s *comparison) example(rng *rand.Rand) (*example, error) {
 		}
 		next, e.truth = simulated.next, simulated.params.Theta
 	}
-	o := s.summing(s.data != Unclamped)
-	o.keep = true
 	var err error
-	if e.summed, err = o.sum(next, s.n); err != nil {
+	if e.summed, err = s.sum(next, s.n, s.data != Unclamped, true); err != nil {
 		return nil, err
 	}
 	for _, at := range order {

@@ -170,7 +170,7 @@ func TestSensitivities(t *testing.T) {
 		s := toyStudy(1)
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
-		sums := must.Get(f.summing(false).sum(rows.next, 20))(t)
+		sums := must.Get(f.sum(rows.next, 20, false, false))(t)
 		f.prior = model.BoxPrior(shape)
 		fit := must.Get(f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng))(t)
 		r := fit.Custodians[0].Release

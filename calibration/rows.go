@@ -141,51 +141,47 @@ func simulate(f *fitter, law XLaw, n int64, rng *rand.Rand) (*rows, error) {
 type summed struct {
 	rows       []float64 // one after another; nil unless asked for
 	statistics *ssp.Statistics
-	moments    *ssp.MomentAccumulator // of the covariates, clamped; nil unless asked for
+	moments    *ssp.MomentAccumulator // of the covariates, clamped; nil unless the method takes them
 	outside    float64                // the share of values outside [-1, 1], clamped or not
 }
 
-// summing says what is made of rows of m values: they are clamped to [-1, 1], or left as they
-// are; moments are summed, too; and rows are kept.
-type summing struct {
-	m                    int
-	clamp, moments, keep bool
-}
-
-// sum sums n rows, each of which next writes down.
-func (o summing) sum(next func([]float64), n int64) (s *summed, err error) {
-	s = new(summed)
-	if o.moments {
-		s.moments = ssp.NewMomentAccumulator(o.m - 1)
+// sum sums n rows, each of which next writes down, for what the arm infers from. They are clamped to
+// [-1, 1], or left as they are, and kept where that is asked for, or releases look at them again.
+func (f *fitter) sum(next func([]float64), n int64, clamp, keep bool) (s *summed, err error) {
+	s, keep = new(summed), keep || f.again()
+	p := len(f.columns.Covariates)
+	if f.arm.Method == noisyMoments && p > 0 && p <= release.MaxMomentCovariates {
+		s.moments = ssp.NewMomentAccumulator(p)
 	}
-	exact, plain := ssp.NewAccumulator(o.m), make([]float64, release.Length(o.m))
-	v, inside, outside := make([]float64, o.m), make([]float64, o.m), 0
+	m := p + 1
+	exact, plain := ssp.NewAccumulator(m), make([]float64, release.Length(m))
+	v, inside, outside := make([]float64, m), make([]float64, m), 0
 	for range n {
 		next(v)
 		copy(inside, v)
 		outside += clampRow(inside)
 		row := v
-		if o.clamp {
+		if clamp {
 			row = inside
 			err = exact.Add(row)
 		} else {
 			AddSums(plain, row)
 		}
-		if o.keep {
+		if keep {
 			s.rows = append(s.rows, row...)
 		}
-		if err == nil && o.moments {
+		if err == nil && s.moments != nil {
 			err = s.moments.Add(inside)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	s.outside = float64(outside) / float64(n*int64(o.m))
-	if o.clamp {
+	s.outside = float64(outside) / float64(n*int64(m))
+	if clamp {
 		s.statistics = exact.Statistics()
 	} else {
-		s.statistics, err = ssp.FromVector(o.m, n, plain)
+		s.statistics, err = ssp.FromVector(m, n, plain)
 	}
 	return s, err
 }

@@ -103,9 +103,10 @@ func TestLawsDiffer(t *testing.T) {
 func TestSum(t *testing.T) {
 	params, shape := someParams()
 	params.Theta[0] = 0.9
+	f := fitter{columns: dpreg.UnitDesign(2), arm: Arm{Method: noisyMoments}}
 	sum := func(clamp bool) *summed {
 		r := must.Get(newRows(params, shape, NormalX, rand.New(rand.NewPCG(3, 3))))(t)
-		s := must.Get(summing{3, clamp, true, true}.sum(r.next, 1000))(t)
+		s := must.Get(f.sum(r.next, 1000, clamp, true))(t)
 		kept := make([]float64, len(s.statistics.Vector()))
 		for row := range slices.Chunk(s.rows, 3) {
 			AddSums(kept, row)

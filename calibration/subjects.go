@@ -32,12 +32,6 @@ type fitter struct {
 	tamper  func(*release.Release) // a fault planted by a test
 }
 
-// summing says what the arm infers from.
-func (f *fitter) summing(clamp bool) summing {
-	p := len(f.columns.Covariates)
-	return summing{m: p + 1, clamp: clamp, keep: f.again(), moments: f.arm.Method == noisyMoments && p > 0 && p <= release.MaxMomentCovariates}
-}
-
 // fit releases the sums with simulated noise, unless the method is non-private, and
 // infers.
 func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, sampler *rand.Rand) (*dpreg.Fit, error) {
@@ -83,7 +77,7 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	sums, err := f.summing(true).sum(rows.next, n)
+	sums, err := f.sum(rows.next, n, true, false)
 	if err != nil || f.arm.Method == NonPrivate {
 		return err
 	}
@@ -167,7 +161,7 @@ func (f *fitter) capped(fit *dpreg.Fit) bool {
 // try sums n rows, each of which next writes down, and infers from them under noise from data,
 // after the rows.
 func (f *fitter) try(ctx context.Context, next func([]float64), n int64, clamp bool, data, sampler *rand.Rand) (*dpreg.Fit, *summed, error) {
-	sums, err := f.summing(clamp).sum(next, n)
+	sums, err := f.sum(next, n, clamp, false)
 	if err != nil {
 		return nil, nil, err
 	}
