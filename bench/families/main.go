@@ -211,16 +211,18 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 		}
 	}
 	d.Factors = p.factors
-	for j, c := range dummies(p.factors) {
-		d.Covariates[j].Name, d.Covariates[j].Factor, d.Covariates[j].Level = c.Factor+c.Level, c.Factor, c.Level
+	var by []string
+	dummies := d.Covariates
+	for _, f := range p.factors {
+		by = append(by, f.Name)
+		for _, level := range f.Levels[1:] {
+			dummies[0].Name, dummies[0].Factor, dummies[0].Level = f.Name+level, f.Name, level
+			dummies = dummies[1:]
+		}
 	}
 	o := custody.Order{Design: &d, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
 	if p.looks {
 		d.Response.Type, o.ByLevel, o.Steps = "boolean", "y", custody.AutoSteps
-	}
-	var by []string
-	for _, f := range p.factors {
-		by = append(by, f.Name)
 	}
 	if by != nil && !p.looks {
 		o.ByLevel = strings.Join(by, ":")
@@ -238,15 +240,6 @@ func (p population) release(ctx context.Context, n int, epsilon float64, rng *ra
 		return nil, err
 	}
 	return r.Select("")
-}
-
-func dummies(factors []schema.Factor) (all []schema.Column) {
-	for _, f := range factors {
-		for _, level := range f.Levels[1:] {
-			all = append(all, schema.Column{Factor: f.Name, Level: level})
-		}
-	}
-	return all
 }
 
 // law is one of a covariate within bounds, of a mean and an sd.
