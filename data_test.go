@@ -39,7 +39,7 @@ func open(t *testing.T, name, formula string, change func(*schema.Design)) examp
 	}
 	csv := must.Get(os.ReadFile("testdata/" + name + ".csv"))(t)
 	e, scaled := example{design: d}, []float64(nil)
-	for row, err := range table.CSV(bytes.NewReader(csv), name, d) {
+	for row, err := range (table.Options{}).CSV(bytes.NewReader(csv), name, d) {
 		must.Do(t, err)
 		v := make([]float64, len(row))
 		for j, f := 0, d.Frame(); j < len(v); j++ {

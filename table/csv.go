@@ -3,6 +3,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -14,12 +15,6 @@ import (
 )
 
 var errNoRows = errors.New("there are no rows after the header")
-
-// CSV is Options.CSV of the zero Options: every row must be complete in the columns
-// of d, and empty cells and NA are missing.
-func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
-	return Options{}.CSV(r, name, d)
-}
 
 // CSV reads comma-separated values with a header (RFC 4180; a UTF-8 byte order
 // mark, either line ending and empty lines are allowed) and yields one row after
@@ -41,38 +36,20 @@ func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error]
 // (ErrMissing, unless o.Missing says otherwise), no finite decimal number, no
 // truth value or none of the levels, a file without rows unless o.Empty.
 func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
-	return o.rows(d, name, func(w wanted) *scan {
-		s := scan{empty: o.Empty}
-		s.add(func() (rowsFile, io.Closer, error) {
-			rows, err := openText(w.options.Form.read(r, name), w)
-			return rows, nil, err
-		})
-		return &s
-	})
+	in := &stdin{Reader: bufio.NewReader(r)}
+	return o.Rows(&Source{Name: name, Files: []File{{Stdin, CSVFormat}}, Form: o.Form, stdin: in}, d)
 }
 
-// rows yields those of a scan of what a design wants.
-func (o Options) rows(d *schema.Design, name string, of func(w wanted) *scan) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		w, err := o.scaled(d)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		of(w).each(name, len(w.columns)+w.extra(), w.yielded(yield))
-	}
-}
-
-// csvFile is a file of comma-separated values, of which parts are blocks.
-type csvFile struct {
+// textFile is a file of comma-separated values or of JSON lines, of which parts are blocks.
+type textFile struct {
 	blocks *blockReader
 	layout *layout
 	first  *block // what follows the header in its block, until a worker takes it
 }
 
 // openText reads the names of the columns, of comma-separated values or of JSON lines.
-func openText(blocks *blockReader, w wanted) (rowsFile, error) {
-	f := csvFile{blocks: blocks, first: &block{}}
+func openText(blocks *blockReader, w wanted) (*textFile, error) {
+	f := &textFile{blocks: blocks, first: &block{}}
 	header, err := blocks.names(f.first, w.names())
 	if err != nil {
 		return nil, err
@@ -80,10 +57,7 @@ func openText(blocks *blockReader, w wanted) (rowsFile, error) {
 	if f.layout, err = w.layout(blocks.name, header, blocks.form.Delim); err != nil {
 		return nil, err
 	}
-	if blocks.json {
-		return &jsonFile{f}, nil
-	}
-	return &f, nil
+	return f, nil
 }
 
 // names are those of the columns; b gets what follows them.
@@ -94,7 +68,7 @@ func (r *blockReader) names(b *block, known []string) ([]string, error) {
 	return r.header(b, known)
 }
 
-func (f *csvFile) next(w *worker) error {
+func (f *textFile) next(w *worker) error {
 	if f.first != nil {
 		w.block, f.first = *f.first, nil
 		return nil
@@ -102,7 +76,12 @@ func (f *csvFile) next(w *worker) error {
 	return f.blocks.next(&w.block)
 }
 
-func (f *csvFile) parse(w *worker, _ int) error { return w.lines(f.layout) }
+func (f *textFile) parse(w *worker, _ int) error {
+	if f.blocks.json {
+		return w.objects(f.layout)
+	}
+	return w.lines(f.layout)
+}
 
 // recordReader reads the records of a block by encoding/csv: it says what a record is.
 type recordReader struct {
@@ -168,19 +147,16 @@ func (o Options) Columns(r io.Reader, name string, columns []schema.Column, fact
 	if o, err = o.Settle(); err != nil {
 		return nil, Form{}, nil, err
 	}
-	blocks, b, enclosed := o.Form.read(r, name), &block{}, &enclosed{}
-	w := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}
-	if header, err = blocks.header(b, w.names()); err != nil {
-		return nil, Form{}, nil, err
-	}
-	l, err := w.layout(name, header, blocks.form.Delim)
+	enclosed := &enclosed{}
+	f, err := openText(o.Form.read(r, name), wanted{columns: columns, factors: factors, options: o, enclosed: enclosed})
 	if err != nil {
 		return nil, Form{}, nil, err
 	}
-	return header, blocks.form, func(yield func(Row, error) bool) {
+	blocks, b, l := f.blocks, f.first, f.layout
+	return l.header, blocks.form, func(yield func(Row, error) bool) {
 		row, some := Row{Values: make([]float64, len(columns)), enclosed: enclosed}, false
 		for {
-			for records := b.records(name, len(header)); ; some = true {
+			for records := b.records(name, len(l.header)); ; some = true {
 				keep, err := l.next(&row, records)
 				if err == io.EOF {
 					break

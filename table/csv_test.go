@@ -33,7 +33,7 @@ func design() *schema.Design {
 
 // collect reads all rows, up to the first error.
 func collect(r io.Reader, d *schema.Design) (rows [][]float64, err error) {
-	return copied(CSV(r, "data.csv", d))
+	return copied(Options{}.CSV(r, "data.csv", d))
 }
 
 // copied are all rows, up to the first error.
@@ -223,7 +223,7 @@ func TestCSVErrors(t *testing.T) {
 
 func TestCSVStops(t *testing.T) {
 	n := 0
-	for range CSV(strings.NewReader("x,y\n1,1\n2,1\n3,oops\n"), "data.csv", design()) {
+	for range (Options{}).CSV(strings.NewReader("x,y\n1,1\n2,1\n3,oops\n"), "data.csv", design()) {
 		if n++; n == 2 {
 			break
 		}
@@ -234,7 +234,7 @@ func TestCSVStops(t *testing.T) {
 }
 
 func TestHeader(t *testing.T) {
-	got, err := Form{}.Header(strings.NewReader("\ufeff\"\", a b ,\"c,d\"\r\n1,2,3\r\n"), "data.csv")
+	got, err := Form{}.read(strings.NewReader("\ufeff\"\", a b ,\"c,d\"\r\n1,2,3\r\n"), "data.csv").publicNames(nil)
 	if want := []string{"", "a b", "c,d"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -274,7 +274,7 @@ func TestHeaderless(t *testing.T) {
 		"name,town\nBob,\nEve,1970-01-31\n":          "",
 		"name,town\n":                                "",
 	} {
-		names, err := Form{}.Header(strings.NewReader("\n"+text), "data.csv")
+		names, err := Form{}.read(strings.NewReader("\n"+text), "data.csv").publicNames(nil)
 		switch {
 		case want == "" && (err != nil || len(names) != 2):
 			t.Errorf("%q: %q, %v", text, names, err)
@@ -293,7 +293,7 @@ func TestHeaderless(t *testing.T) {
 		"x,2019\n1,2\n":            row,
 		"Ann,refused\nBob,4711\n":  `has no column "x", "y"`,
 	} {
-		names, err := Form{}.Header(strings.NewReader(text), "data.csv", "y", "x")
+		names, err := Form{}.read(strings.NewReader(text), "data.csv").publicNames([]string{"y", "x"})
 		if n := strings.Count(strings.SplitN(text, "\n", 2)[0], ",") + 1; want == "" && (err != nil || len(names) != n) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Ann")) {
 			t.Errorf("%q: %q, error %v, want %q", text, names, err, want)
@@ -354,7 +354,7 @@ func TestCSVMemory(t *testing.T) {
 	n := 0
 	var stats runtime.MemStats
 	var before uint64
-	for row, err := range CSV(&repeated{head: "x,y\n", line: "3.25,0.5\n", lines: many}, "data.csv", design()) {
+	for row, err := range (Options{}).CSV(&repeated{head: "x,y\n", line: "3.25,0.5\n", lines: many}, "data.csv", design()) {
 		must.Do(t, err)
 		if math.Abs(row[0]) > 1 {
 			t.Fatal(row)

@@ -137,7 +137,7 @@ func FuzzJSONLines(f *testing.F) {
 		if err != nil {
 			return
 		}
-		worker := newWorker(t.Context(), 2, func(rows []float64) error {
+		worker := w.worker(t.Context(), func(rows []float64) error {
 			for _, v := range rows {
 				if !(v >= -1 && v <= 1) {
 					t.Fatal(rows)

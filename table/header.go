@@ -13,24 +13,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Header reads the names of the columns, without schema.Space around them, from the
-// first line of separated values. A column without a name, such as the row
-// numbers that R and pandas write, has the name "". name is what errors call the
-// file. It reads ahead of the header, so r is of no use afterwards.
-//
-// Where a file has no header, its first line is somebody's row, which no message may
-// show. So names are handed on only if they are known to be names. known are those that the
-// user gave: where all stand in the first line, it is a header, whatever else stands there.
-// Where some do it is one if no field looks like a value. Where there are none to know it
-// is one if, besides, there are numbers or truth values below it, or no rows at all.
-//
-// Errors are *Error, and hold no name: an empty file, a first line that looks like data
-// or is not known to be none, a repeated or unfit name, several that may
-// separate fields, another encoding than UTF-8.
-func (f Form) Header(r io.Reader, name string, known ...string) ([]string, error) {
-	blocks, b := f.read(r, name), &block{}
-	names, err := blocks.header(b, known)
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
+// publicNames are the names of the columns, where they are known to be names: Source.Header.
+func (r *blockReader) publicNames(known []string) ([]string, error) {
+	b := &block{}
+	names, err := r.names(b, known)
+	if err != nil || r.json || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
 		return names, err
 	}
 	if len(known) > 0 {
@@ -39,7 +26,7 @@ func (f Form) Header(r io.Reader, name string, known ...string) ([]string, error
 		err = b.below(names)
 	}
 	if err != nil {
-		return nil, &Error{File: name, Line: b.line - 1, Err: err}
+		return nil, &Error{File: r.name, Line: b.line - 1, Err: err}
 	}
 	return names, nil
 }

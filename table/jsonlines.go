@@ -17,11 +17,6 @@ import (
 // members of the first one; a member that a row has not, or that is null, is a missing cell. Errors
 // hold nothing of a row but its line.
 
-// jsonFile is such a file, of which parts are blocks of lines.
-type jsonFile struct {
-	csvFile
-}
-
 var (
 	errNoObject = errors.New("a line is no JSON object, or a key stands twice in it")
 	errNested   = errors.New("a cell is an object or a list, and not a number, a text, true, false or null")
@@ -61,14 +56,15 @@ func (r *blockReader) keys(b *block) ([]string, error) {
 	return names, nil
 }
 
-func (f *jsonFile) parse(w *worker, _ int) error {
+// objects parses a block of them.
+func (w *worker) objects(l *layout) error {
 	line := w.block.line
 	for text := range bytes.Lines(w.block.text) {
 		if len(bytes.TrimSpace(text)) > 0 {
 			row := w.row()
-			missing, err := f.layout.object(row, text, line)
+			missing, err := l.object(row, text, line)
 			if err == nil {
-				err = w.finish(f.layout, row, missing)
+				err = w.finish(l, row, missing)
 			}
 			if err != nil {
 				return cmp.Or(w.flush(), err)

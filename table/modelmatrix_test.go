@@ -59,7 +59,7 @@ func modelMatrix(t *testing.T, data []byte, d *schema.Design) string {
 	}
 	fmt.Fprintln(&out, strings.Join(labels, ","))
 	frame, row := d.Frame(), make([]float64, len(d.Covariates)+1)
-	for scaled, err := range CSV(bytes.NewReader(data), "modelmatrix.csv", d) {
+	for scaled, err := range (Options{}).CSV(bytes.NewReader(data), "modelmatrix.csv", d) {
 		must.Do(t, err)
 		for j, v := range scaled {
 			row[j] = frame.Centre[j] + float64(frame.Half[j]*v)

@@ -70,7 +70,7 @@ func quickly(text string, w wanted, size, workers int) (rows [][]float64, err er
 	}
 	var all []*worker
 	for range workers {
-		all = append(all, newWorker(context.Background(), len(w.columns), sink))
+		all = append(all, w.worker(context.Background(), sink))
 	}
 	err = s.run(context.Background(), "data.csv", all)
 	return rows, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 
@@ -157,20 +158,25 @@ func (s *scan) moot(at [2]int) bool {
 // errStopped ends a sequence that is not wanted any longer.
 var errStopped = errors.New("stopped")
 
-// each yields the rows of all files, of so many columns, in their order. name is what
-// an error about all of them calls them.
-func (s *scan) each(name string, width int, yield func([]float64, error) bool) {
-	ctx := context.Background()
-	w := newWorker(ctx, width, func(rows []float64) error {
-		for ; len(rows) > 0; rows = rows[width:] {
-			if !yield(rows[:width:width], nil) {
-				return errStopped
-			}
+// rows yields those of what is wanted, in the order of the files.
+func (s *Source) rows(of func() (wanted, error)) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		w, err := of()
+		if err == nil {
+			ctx, width := context.Background(), w.width()+w.extra()
+			one := w.worker(ctx, func(rows []float64) error {
+				for ; len(rows) > 0; rows = rows[width:] {
+					if !yield(rows[:width:width], nil) {
+						return errStopped
+					}
+				}
+				return nil
+			})
+			err = s.scan(w).run(ctx, s.Name, []*worker{one})
 		}
-		return nil
-	})
-	if err := s.run(ctx, name, []*worker{w}); err != nil && err != errStopped {
-		yield(nil, err)
+		if err != nil && err != errStopped {
+			yield(nil, err)
+		}
 	}
 }
 
@@ -191,8 +197,10 @@ type worker struct {
 // batch is the number of rows that are handed on at a time.
 const batch = 256
 
-func newWorker(ctx context.Context, width int, sink func(rows []float64) error) *worker {
-	return &worker{ctx: ctx, sink: sink, width: width, rows: make([]float64, 0, batch*width)}
+// worker makes one that hands rows on as w has them.
+func (w wanted) worker(ctx context.Context, sink func(rows []float64) error) *worker {
+	width := len(w.columns) + w.extra()
+	return &worker{ctx: ctx, sink: w.sunk(sink), width: width, rows: make([]float64, 0, batch*width)}
 }
 
 // row is the place of the next row.
@@ -314,22 +322,7 @@ func (w wanted) make(row, base []float64) {
 	w.made.frame.Scale(row, row)
 }
 
-// yielded are rows as they are handed on, one by one.
-func (w wanted) yielded(yield func([]float64, error) bool) func([]float64, error) bool {
-	if w.made == nil {
-		return yield
-	}
-	row := make([]float64, w.width()+w.extra())
-	return func(base []float64, err error) bool {
-		if err != nil {
-			return yield(nil, err)
-		}
-		w.make(row, base)
-		return yield(row, nil)
-	}
-}
-
-// sunk are rows as they are handed on, some at a time.
+// sunk are rows as they are handed on.
 func (w wanted) sunk(sink func(rows []float64) error) func(rows []float64) error {
 	if w.made == nil {
 		return sink

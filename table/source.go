@@ -86,9 +86,20 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// Header reads the names of the columns of the first file, as the function of that name
-// does; the rows can be read after it. Of standard input it waits for some, or until
-// s.Done is closed: context.Canceled.
+// Header reads the names of the columns of the first file, without schema.Space around them; the
+// rows can be read after it. Of standard input it waits for some, or until s.Done is closed:
+// context.Canceled. A column without a name, such as the row numbers that R and pandas write, has
+// the name "".
+//
+// Where a file of text has no header, its first line is somebody's row, which no message may
+// show. So names are handed on only if they are known to be names. known are those that the
+// user gave: where all stand in the first line, it is a header, whatever else stands there.
+// Where some do it is one if no field looks like a value. Where there are none to know it
+// is one if, besides, there are numbers or truth values below it, or no rows at all.
+//
+// Errors of what is in the file are *Error, and hold no name: an empty file, a first line that looks
+// like data or is not known to be none, a repeated or unfit name, several that may
+// separate fields, another encoding than UTF-8.
 func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
 	if err := s.Form.settle(); err != nil {
@@ -102,54 +113,39 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		}
 		return names, f.Close()
 	}
-	var r io.Reader
-	name := first.Path
-	if name == Stdin {
-		name = s.Name
+	var start io.Reader
+	if first.Path == Stdin {
 		s.stdin.until(s.Done)
-		start, err := s.stdin.Peek(maxRecord)
+		text, err := s.stdin.Peek(maxRecord)
 		if err != nil && err != io.EOF {
-			return nil, &Error{File: name, Err: err}
+			return nil, &Error{File: s.Name, Err: err}
 		}
-		r = bytes.NewReader(start)
-	} else {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
+		start = bytes.NewReader(text)
 	}
-	r, err := unpacked(r)
+	blocks, closer, err := s.text(first, start, func(int64) {})
+	if closer != nil {
+		defer closer.Close()
+	}
 	if err != nil {
-		return nil, &Error{File: name, Err: err}
+		return nil, err
 	}
-	if first.Format == JSONFormat {
-		blocks := s.Form.read(r, name)
-		blocks.json = true
-		return blocks.keys(&block{})
-	}
-	return s.Form.Header(r, name, known...)
+	return blocks.publicNames(known)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.
 func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
-	return o.rows(d, s.Name, s.scan)
+	return s.rows(func() (wanted, error) { return o.scaled(d) })
 }
 
 // Values is Rows in the data's units and not clamped, of these columns and factors.
 // A missing cell is the middle of the column's bounds, NaN where it has none, if
 // o.Missing is Midpoint.
 func (o Options) Values(s *Source, columns []schema.Column, factors []schema.Factor) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
+	return s.rows(func() (wanted, error) {
 		o, err := o.Settle()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		o.Person = "" // nobody asks here
-		s.scan(wanted{columns: columns, factors: factors, options: o}).each(s.Name, len(columns), yield)
-	}
+		return wanted{columns: columns, factors: factors, options: o}, err
+	})
 }
 
 // Scan is Rows by several workers at once, as many as there are sinks, each in a
@@ -166,7 +162,7 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	}
 	workers := make([]*worker, len(sinks))
 	for i, sink := range sinks {
-		workers[i] = newWorker(ctx, len(w.columns)+w.extra(), w.sunk(sink))
+		workers[i] = w.worker(ctx, sink)
 	}
 	all := s.scan(w)
 	if s.stdin != nil {
@@ -208,7 +204,17 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 		rows, err := columns.rows(l, s.progress)
 		return rows, file, err
 	}
-	r, name, closer := io.Reader(s.stdin), s.Name, io.Closer(nil)
+	blocks, closer, err := s.text(f, s.stdin, s.progress)
+	if err != nil {
+		return nil, closer, err
+	}
+	rows, err := openText(blocks, w)
+	return rows, closer, err
+}
+
+// text opens a file of text, which stdin is where that has its path. tell is told of bytes that are read.
+func (s *Source) text(f File, stdin io.Reader, tell func(bytes int64)) (*blockReader, io.Closer, error) {
+	r, name, closer := stdin, s.Name, io.Closer(nil)
 	if f.Path != Stdin {
 		file, err := os.Open(f.Path)
 		if err != nil {
@@ -216,14 +222,13 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 		}
 		r, name, closer = file, f.Path, file
 	}
-	r, err := unpacked(&countingReader{r, s.progress})
+	r, err := unpacked(&countingReader{r, tell})
 	if err != nil {
 		return nil, closer, &Error{File: name, Err: err}
 	}
 	blocks := s.Form.read(r, name)
 	blocks.json = f.Format == JSONFormat
-	rows, err := openText(blocks, w)
-	return rows, closer, err
+	return blocks, closer, nil
 }
 
 func (s *Source) progress(bytes int64) {

@@ -260,7 +260,7 @@ func list(ctx context.Context, pattern string) ([]string, error) {
 	return paths, err
 }
 
-// Header reads the names of the columns of a file, of which some may be known (table.Form.Header).
+// Header reads the names of the columns of a file, of which some may be known (table.Source.Header).
 func Header(ctx context.Context, path string, known ...string) ([]string, error) {
 	s, remove, err := open(ctx, path)
 	if err != nil {

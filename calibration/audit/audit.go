@@ -166,7 +166,7 @@ func (a *Audit) Released() Path {
 
 func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
 	return func(ctx context.Context, csv string) (publisher, error) {
-		rows, err := a.read(ctx, table.CSV(strings.NewReader(csv), "pair", a.design()))
+		rows, err := a.read(ctx, table.Options{}.CSV(strings.NewReader(csv), "pair", a.design()))
 		if err != nil {
 			return nil, err
 		}
