@@ -40,17 +40,15 @@ func (d *Design) WithBounds(b Bounds) (*Design, error) {
 // below UPPER, a name that stands twice.
 func ParseBounds(texts ...string) (Bounds, error) {
 	var bounds Bounds
-	seen := make(map[string]bool)
 	for _, text := range texts {
 		for item := range strings.SplitSeq(text, ",") {
 			c, err := parseBound(item)
 			if err != nil {
 				return nil, fmt.Errorf("bounds %q: %w", item, err)
 			}
-			if seen[c.Name] {
+			if indexOf(bounds, c.Name) >= 0 {
 				return nil, fmt.Errorf("bounds %q: column %q already has bounds", item, c.Name)
 			}
-			seen[c.Name] = true
 			bounds = append(bounds, c)
 		}
 	}

@@ -180,15 +180,13 @@ func checkLevels(levels []string) error {
 	case n > MaxColumns:
 		return fmt.Errorf("%d levels are too many, at most %d are possible: merge some", n, MaxColumns)
 	}
-	seen := make(map[string]bool, len(levels))
 	for i, level := range levels {
 		if err := checkTyped(level); err != nil {
 			return fmt.Errorf("level %d: %w", i+1, err)
 		}
-		if seen[level] {
+		if slices.Contains(levels[:i], level) {
 			return fmt.Errorf("level %q stands twice", level)
 		}
-		seen[level] = true
 	}
 	return nil
 }
@@ -216,7 +214,6 @@ func (d *Design) validateFactors() error {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 	}
-	seen := make(map[string]bool, len(d.Factors))
 	for i, f := range d.Factors {
 		if err := CheckName(f.Name); err != nil {
 			return fmt.Errorf("factor %d: %w", i+1, err)
@@ -225,14 +222,13 @@ func (d *Design) validateFactors() error {
 			return fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		switch {
-		case seen[f.Name]:
+		case factorOf(d.Factors[:i], f.Name) != nil:
 			return fmt.Errorf("factor %q is given twice", f.Name)
 		case !slices.Contains(of, f.Name):
 			return fmt.Errorf("factor %q has no column", f.Name)
-		case slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }):
+		case indexOf(columns, f.Name) >= 0:
 			return fmt.Errorf("%q is both a factor and a column", f.Name)
 		}
-		seen[f.Name] = true
 	}
 	return d.validateCoding()
 }

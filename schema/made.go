@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg/internal/expression"
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // A made column is a product of factors, each a function of columns or the dummy of a level. Its
@@ -328,10 +329,7 @@ func (d *Design) checkTwice() error {
 				if _, drawn := level[f.Name]; !drawn {
 					level[f.Name] = rng.IntN(len(f.Levels))
 				}
-				base[k] = 0
-				if f.Levels[level[f.Name]] == c.Level {
-					base[k] = 1
-				}
+				base[k] = number.Indicator[float64](f.Levels[level[f.Name]] == c.Level)
 			case c.Boolean():
 				base[k] = float64(rng.IntN(2))
 			default:

@@ -7,10 +7,8 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/dpreg/dpreg/internal/jsontree"
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // maxFile is the largest schema file that is read, in bytes.
@@ -158,11 +156,11 @@ func (c Column) withConstraints(constraints map[string]any) (Column, error) {
 
 // constraint returns a bound, NaN where there is none.
 func constraint(constraints map[string]any, key string) (float64, error) {
-	number, err := optional[jsontree.Number](constraints, key, "a number")
-	if err != nil || number == "" {
+	written, err := optional[jsontree.Number](constraints, key, "a number")
+	if err != nil || written == "" {
 		return math.NaN(), err
 	}
-	bound, err := ParseNumber(string(number))
+	bound, err := ParseNumber(string(written))
 	if err != nil {
 		return bound, fmt.Errorf("%q: %w", key, err)
 	}
@@ -206,8 +204,8 @@ func (c Column) boolean(object map[string]any) (Column, error) {
 // in: bounds that s has not are null, and ReadSchema reads them as not known.
 func (s *Schema) WriteTemplate(w io.Writer) error {
 	type constraints struct {
-		Minimum *float64 `json:"minimum"`
-		Maximum *float64 `json:"maximum"`
+		Minimum float64 `json:"minimum"`
+		Maximum float64 `json:"maximum"`
 	}
 	type enum struct {
 		Enum []string `json:"enum"`
@@ -227,19 +225,7 @@ func (s *Schema) WriteTemplate(w io.Writer) error {
 			fields = append(fields, field{Name: c.Name, Type: c.Type})
 			continue
 		}
-		fields = append(fields, field{c.Name, "number", &constraints{known(c.Lower), known(c.Upper)}})
+		fields = append(fields, field{c.Name, "number", constraints{c.Lower, c.Upper}})
 	}
-	text, err := json.Marshal(map[string]any{"fields": fields}, jsontext.WithIndent("  "))
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	return err
-}
-
-// known is nil where a bound is NaN, which JSON cannot hold.
-func known(bound float64) *float64 {
-	if math.IsNaN(bound) {
-		return nil
-	}
-	return &bound
+	return number.Lines(w, map[string]any{"fields": fields})
 }

@@ -93,56 +93,43 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 		}
 	}
 	for _, name := range terms {
-		if parts := f.Made[name]; parts != nil && v.column(name) == nil {
-			made, err := v.made(f, parts)
-			if err != nil {
-				return nil, err
-			}
-			d.Covariates = append(d.Covariates, made...)
-			continue
-		}
-		if c := v.column(name); c != nil {
-			d.Covariates = append(d.Covariates, *c)
-			continue
-		}
-		whole := v.factor(name)
-		if whole == nil {
-			return nil, v.unknown(name)
-		}
-		dummies, err := v.dummies(*whole, full)
+		columns, whole, err := v.named(f, name, full)
 		if err != nil {
 			return nil, err
 		}
-		d.Covariates, full = append(d.Covariates, dummies...), false
+		d.Covariates, full = append(d.Covariates, columns...), full && !whole
 	}
-	response := v.column(f.Response)
-	switch parts := f.Made[f.Response]; {
-	case response != nil:
-		d.Response = *response
-	case parts != nil:
-		made, err := v.made(f, parts)
-		if err != nil {
-			return nil, err
-		}
-		d.Response = made[0] // ParseFormula has no response of several columns
-	case v.factor(f.Response) != nil:
-		dummies, err := v.dummies(*v.factor(f.Response), false)
-		if err != nil {
-			return nil, err
-		}
-		if len(dummies) > 1 {
-			return nil, fmt.Errorf("formula: the response %q is categorical, of more than two levels, and regression needs a number or one of two levels: name another response, as in 'y ~ .'", f.Response)
-		}
-		d.Response = dummies[0]
-	default:
-		return nil, v.unknown(f.Response)
+	response, _, err := v.named(f, f.Response, false)
+	if err != nil {
+		return nil, err
 	}
+	if len(response) > 1 { // ParseFormula has no other of several columns
+		return nil, fmt.Errorf("formula: the response %q is categorical, of more than two levels, and regression needs a number or one of two levels: name another response, as in 'y ~ .'", f.Response)
+	}
+	d.Response = response[0]
 	if v.make {
 		return d, v.source(d)
 	}
 	d.Factors, d.Sources = v.factors, v.sources
 	d.prune()
 	return d, nil
+}
+
+// named gives the columns that a name in f stands for, and tells whether it is that of a factor as a whole, which has a
+// dummy for each level where full.
+func (v *vocabulary) named(f Formula, name string, full bool) (columns []Column, whole bool, err error) {
+	if c := v.column(name); c != nil {
+		return []Column{*c}, false, nil
+	}
+	if parts := f.Made[name]; parts != nil {
+		columns, err = v.made(f, parts)
+		return columns, false, err
+	}
+	if factor := v.factor(name); factor != nil {
+		columns, err = v.dummies(*factor, full)
+		return columns, true, err
+	}
+	return nil, false, v.unknown(name)
 }
 
 // made gives the columns of a term: new ones, or those that are there. A factor in a product has
