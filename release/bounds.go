@@ -79,7 +79,7 @@ func (r *Release) validateBounds() error {
 // or a power of two and another.
 func (r *Release) validateBounded(name string, before []string) error {
 	columns := r.Schema.Columns()
-	at := slices.IndexFunc(columns, func(c schema.Column) bool { return c.Name == name })
+	at := schema.Index(columns, name)
 	switch {
 	case at < 0:
 		return fmt.Errorf("the schema has no column %q", name)
@@ -106,7 +106,7 @@ func (b *Bounds) pick(d *schema.Design) *Bounds {
 	}
 	out := &Bounds{Method: b.Method, Epsilon: b.Epsilon, Columns: []string{}}
 	for _, name := range b.Columns {
-		if slices.ContainsFunc(d.Columns(), func(c schema.Column) bool { return c.Name == name }) {
+		if schema.Index(d.Columns(), name) >= 0 {
 			out.Columns = append(out.Columns, name)
 		}
 	}

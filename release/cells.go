@@ -89,12 +89,10 @@ func (r *Release) selectCells(cells *schema.Cells, formula string) (*Release, er
 		return nil, refused(err)
 	}
 	k, have := r.Levels.Dummies(), r.Schema.Columns()
-	wanted, at := r.Schema, upTo(k)
+	wanted := r.Schema
 	wanted.Response = design.Response
 	wanted.Covariates = slices.Concat(have[:k], design.Covariates[len(coding[0]):])
-	for _, w := range wanted.Columns()[k:] {
-		at = append(at, slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name }))
-	}
+	at := schema.Places(wanted.Columns(), have)
 	if _, err := r.pickLevels(&wanted, at); err != nil {
 		return nil, refused(err)
 	}

@@ -88,9 +88,6 @@ func ReadFile(path string) (*Release, error) {
 		return nil, fmt.Errorf("release: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > maxBytes {
-		return nil, fmt.Errorf("%s: %w", path, errTooLarge)
-	}
 	r, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -34,9 +34,8 @@ func (r *Release) FactorFirst() *Release {
 	if !r.LevelsAreOfResponse() {
 		return r
 	}
-	out, p := *r, r.Dim()-1
-	out.Schema = *responseFirst(&r.Schema)
-	out.Statistics = r.Statistics.pick(slices.Insert(upTo(p), 0, p))
+	out := *r
+	out.Schema, out.Statistics = *responseFirst(&r.Schema), r.Statistics.pick(factorFirst(r.Dim()))
 	return &out
 }
 
@@ -48,6 +47,9 @@ func (r *Release) FactorLast() *Release {
 	out.Schema, out.Statistics = d, r.Statistics.pick(factorLast(r.Dim()))
 	return &out
 }
+
+// factorFirst are the places of m columns, the last before the others.
+func factorFirst(m int) []int { return slices.Insert(upTo(m-1), 0, m-1) }
 
 // factorLast are the places of m columns from the second on, and of the first.
 func factorLast(m int) []int { return append(upTo(m)[1:], 0) }
@@ -80,19 +82,11 @@ func (r *Release) asWanted(z []float64) []float64 {
 // MeasuredOfResponse are the sums that have noise where they are by the levels of the response: combinations of
 // canonical statistics, in a frame of those of FactorLast's columns in it.
 func (r *Release) MeasuredOfResponse() []Combination {
-	m := r.Dim()
-	place := func(j int) int { return (j + m - 1) % m }
-	counts := 1
+	m, counts := r.Dim(), 1
 	if r.Frame != nil {
 		counts = 2
 	}
-	all, at := Combinations(m, 1, counts), make([]int, Length(m))
-	for j := range m {
-		at[j] = place(j)
-		for k := j; k < m; k++ {
-			at[Index(m, j, k)] = Index(m, place(j), place(k))
-		}
-	}
+	all, at := Combinations(m, 1, counts), picked(m, factorFirst(m))
 	for _, c := range all {
 		for i := range c.At {
 			c.At[i] = at[c.At[i]]

@@ -122,11 +122,8 @@ func (r *Release) Select(formula string) (*Release, error) {
 			responds, design = Responds(design, r.Levels.Factor), first
 		}
 	}
-	have, want := r.Schema.Columns(), design.Columns()
-	at := make([]int, len(want))
-	for j, w := range want {
-		at[j] = slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
-	}
+	have := r.Schema.Columns()
+	at := schema.Places(design.Columns(), have)
 	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
 		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
 	}
@@ -158,18 +155,26 @@ func (s *Statistics) pick(at []int) Statistics {
 	m := len(s.SumX) + 1
 	old := s.Vector()
 	v := make([]float64, Length(len(at)))
-	for j, a := range at {
-		v[j] = old[a]
-		for k, b := range at[:j+1] {
-			if from := Index(m, a, b); from < len(old) {
-				v[Index(len(at), j, k)] = old[from]
-			}
+	for i, from := range picked(m, at) {
+		if from < len(old) {
+			v[i] = old[from]
 		}
 	}
 	if s.SumYY == nil && at[len(at)-1] == m-1 {
 		v = v[:len(v)-1]
 	}
 	return StatisticsFromVector(len(at), v)
+}
+
+// picked are the places, in the canonical vector of m columns, of the entries of that of the columns at these positions.
+func picked(m int, at []int) []int {
+	places := append(make([]int, 0, Length(len(at))), at...)
+	for j, a := range at {
+		for _, b := range at[j:] {
+			places = append(places, Index(m, a, b))
+		}
+	}
+	return places
 }
 
 // selectDesign resolves the formula against the release's columns. Their
@@ -223,17 +228,11 @@ func (r *Release) Arrange(d *schema.Design) *Release {
 	if r.LevelsAreOfResponse() {
 		return r.FactorFirst().Arrange(responseFirst(d)).FactorLast()
 	}
-	have := r.Schema.Columns()
-	arranged, at := r.Schema, []int(nil)
-	arranged.Covariates = nil
-	for _, w := range d.Columns() {
-		j := slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
-		at = append(at, j)
-		if w.Name == d.Response.Name {
-			arranged.Response = have[j]
-		} else {
-			arranged.Covariates = append(arranged.Covariates, have[j])
-		}
+	have, arranged := r.Schema.Columns(), r.Schema
+	at, p := schema.Places(d.Columns(), have), len(d.Covariates)
+	arranged.Covariates, arranged.Response = nil, have[at[p]]
+	for _, j := range at[:p] {
+		arranged.Covariates = append(arranged.Covariates, have[j])
 	}
 	return r.take(&arranged, at)
 }

@@ -21,7 +21,7 @@ func (d *Design) WithBounds(b Bounds) (*Design, error) {
 	out.Covariates = slices.Clone(d.Covariates)
 	for _, c := range b {
 		at := &out.Response
-		if i := indexOf(out.Covariates, c.Name); i >= 0 {
+		if i := Index(out.Covariates, c.Name); i >= 0 {
 			at = &out.Covariates[i]
 		}
 		if at.Name != c.Name {
@@ -46,7 +46,7 @@ func ParseBounds(texts ...string) (Bounds, error) {
 			if err != nil {
 				return nil, fmt.Errorf("bounds %q: %w", item, err)
 			}
-			if indexOf(bounds, c.Name) >= 0 {
+			if Index(bounds, c.Name) >= 0 {
 				return nil, fmt.Errorf("bounds %q: column %q already has bounds", item, c.Name)
 			}
 			bounds = append(bounds, c)
@@ -98,7 +98,7 @@ func ParseLevels(texts ...string) (Bounds, error) {
 			c.Levels = append(c.Levels, strings.TrimSpace(level))
 		}
 		err := cmp.Or(checkTyped(c.Name), checkLevels(c.Levels))
-		if err == nil && indexOf(factors, c.Name) >= 0 {
+		if err == nil && Index(factors, c.Name) >= 0 {
 			err = errors.New("the column already has levels")
 		}
 		if err != nil {

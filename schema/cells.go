@@ -97,7 +97,7 @@ func (c *Cells) columns(d *Design, crossed bool) (all []Column) {
 	known := slices.Concat(d.Covariates, d.Sources)
 	for _, f := range c.of {
 		if d.factor(f.Name) == nil {
-			all = append(all, known[indexOf(known, f.Name)]) // as Cells found it
+			all = append(all, known[Index(known, f.Name)]) // as Cells found it
 			continue
 		}
 		for _, level := range f.Levels[1:] {
@@ -146,8 +146,8 @@ func (c *Cells) Indicated(d *Design) *Design {
 	out := *d
 	out.Covariates = nil
 	for _, f := range c.of {
-		if d.factor(f.Name) == nil && indexOf(d.Sources, f.Name) < 0 {
-			out.Sources = append(slices.Clone(out.Sources), d.Covariates[indexOf(d.Covariates, f.Name)])
+		if d.factor(f.Name) == nil && Index(d.Sources, f.Name) < 0 {
+			out.Sources = append(slices.Clone(out.Sources), d.Covariates[Index(d.Covariates, f.Name)])
 		}
 	}
 	for _, term := range c.terms[1:] {
@@ -248,7 +248,7 @@ func (c *Cells) Select(d *Design, formula string) (*Design, [][]float64, error) 
 		}
 	}
 	for _, column := range c.columns(d, false) {
-		if indexOf(own, column.Name) < 0 {
+		if Index(own, column.Name) < 0 {
 			return nil, nil, fmt.Errorf("a model of it has one or more of %s among its covariates, each as a whole", Listed(c.Factors()))
 		}
 	}
@@ -265,7 +265,7 @@ func (d *Design) Categorical() string {
 	var factors []string
 	for _, c := range d.Covariates {
 		for _, name := range d.madeOf(c) {
-			at := indexOf(d.Covariates, name)
+			at := Index(d.Covariates, name)
 			switch {
 			case d.factor(name) == nil && !(at >= 0 && d.Covariates[at].Boolean()):
 				return ""

@@ -75,7 +75,7 @@ func (d *Design) Crossed(factor string) (*Design, error) {
 				continue
 			}
 			for _, source := range []Column{own, c} {
-				if source.Term == nil && source.Factor == "" && indexOf(out.Sources, source.Name) < 0 {
+				if source.Term == nil && source.Factor == "" && Index(out.Sources, source.Name) < 0 {
 					out.Sources = append(out.Sources, source)
 				}
 			}

@@ -226,7 +226,7 @@ func (d *Design) validateFactors() error {
 			return fmt.Errorf("factor %q is given twice", f.Name)
 		case !slices.Contains(of, f.Name):
 			return fmt.Errorf("factor %q has no column", f.Name)
-		case indexOf(columns, f.Name) >= 0:
+		case Index(columns, f.Name) >= 0:
 			return fmt.Errorf("%q is both a factor and a column", f.Name)
 		}
 	}

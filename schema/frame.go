@@ -107,18 +107,18 @@ func (d *Design) widen(other *Design) error {
 		}
 	}
 	for _, c := range other.Covariates {
-		if indexOf(d.Covariates, c.Name) < 0 {
+		if Index(d.Covariates, c.Name) < 0 {
 			return fmt.Errorf("the second has a column %q, the first has not: %s", c.Name, way)
 		}
 	}
 	for _, s := range d.Sources {
-		if i := indexOf(other.Sources, s.Name); i >= 0 && (s.Lower != other.Sources[i].Lower || s.Upper != other.Sources[i].Upper) {
+		if i := Index(other.Sources, s.Name); i >= 0 && (s.Lower != other.Sources[i].Lower || s.Upper != other.Sources[i].Upper) {
 			return fmt.Errorf("terms are made of %q within %v:%v in the first, within %v:%v in the second: publish with the same bounds", s.Name, s.Lower, s.Upper, other.Sources[i].Lower, other.Sources[i].Upper)
 		}
 	}
 	for j := range d.Covariates {
 		c := &d.Covariates[j]
-		k := indexOf(other.Covariates, c.Name)
+		k := Index(other.Covariates, c.Name)
 		if k < 0 {
 			return fmt.Errorf("the first has a column %q, the second has not: %s", c.Name, way)
 		}
@@ -141,8 +141,17 @@ func (c *Column) widen(other Column) error {
 	return nil
 }
 
-func indexOf(columns []Column, name string) int {
+// Index is the place of the column with that name, or -1.
+func Index(columns []Column, name string) int {
 	return slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
+}
+
+// Places are those of some columns among others, by name.
+func Places(some, others []Column) (at []int) {
+	for _, c := range some {
+		at = append(at, Index(others, c.Name))
+	}
+	return at
 }
 
 // Parameters between scaled units and the data's units. From

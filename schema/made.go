@@ -218,7 +218,7 @@ func dummyOf(factors []Factor, name string) *Column {
 
 // sourced is the column of a name that terms are made of; without bounds where there is none.
 func (d *Design) sourced(name string) Column {
-	if i := indexOf(d.Sources, name); i >= 0 {
+	if i := Index(d.Sources, name); i >= 0 {
 		return d.Sources[i]
 	}
 	return unbounded(name)
@@ -256,7 +256,7 @@ func (d *Design) validateMade() error {
 		switch err := cmp.Or(CheckName(s.Name), s.checkType(), s.checkBounds()); {
 		case err != nil:
 			return fmt.Errorf("source %d of terms: %w", i+1, err)
-		case s.Factor != "" || s.Term != nil || indexOf(d.Sources[:i], s.Name) >= 0:
+		case s.Factor != "" || s.Term != nil || Index(d.Sources[:i], s.Name) >= 0:
 			return fmt.Errorf("source %d of terms: it stands twice, or is no column of rows", i+1)
 		}
 	}
@@ -279,7 +279,7 @@ func (d *Design) validateMade() error {
 				return fmt.Errorf("column %q: %q must be written %s", c.Name, p.text, p.of)
 			}
 			for _, name := range p.of.Variables(nil) {
-				if indexOf(d.Sources, name) < 0 {
+				if Index(d.Sources, name) < 0 {
 					return fmt.Errorf("column %q is made of %q, which is none of the sources", c.Name, name)
 				}
 			}

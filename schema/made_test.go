@@ -120,7 +120,7 @@ func TestTermValues(t *testing.T) {
 		"I(-x^2 + 2 * z)": {-18, 3}, "sqrt(`a b`)": {0, math.Sqrt(10)}, "poly(z, 3)2": {-0.5, 1}, "exp(z):gv": {0, math.Exp(2)}, "abs(z)": {0, 2},
 		"I((z - 1)/(x + 1))": {-1, 0.5}, "I(`a b` * z)": {-10, 20}, "I(2^z)": {0.5, 4}, "o:hq": {0, 1},
 	} {
-		c := d.Covariates[indexOf(d.Covariates, name)]
+		c := d.Covariates[Index(d.Covariates, name)]
 		if math.Abs(c.Lower-want.lower) > 1e-12 || math.Abs(c.Upper-want.upper) > 1e-12 {
 			t.Errorf("%s has the bounds %v:%v, want %v", name, c.Lower, c.Upper, want)
 		}

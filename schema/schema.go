@@ -174,7 +174,7 @@ func FromHeader(names []string) (*Schema, error) {
 }
 
 // Index returns the position of the column with that name, or -1.
-func (s *Schema) Index(name string) int { return indexOf(s.Columns, name) }
+func (s *Schema) Index(name string) int { return Index(s.Columns, name) }
 
 // Known lists the names of columns that a user gave: by a schema, nil where there is none,
 // by bounds, and by a formula. What is wrong with a formula is told elsewhere.

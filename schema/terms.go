@@ -163,7 +163,7 @@ func (v *vocabulary) made(f Formula, parts []string) ([]Column, error) {
 }
 
 func (v *vocabulary) column(name string) *Column {
-	if i := indexOf(v.columns, name); i >= 0 {
+	if i := Index(v.columns, name); i >= 0 {
 		return &v.columns[i]
 	}
 	return nil
