@@ -53,10 +53,8 @@ func (n *names) effect(of *expression.Node) (value, error) {
 		return p.ofLevel(of.Name, of.Text)
 	}
 	at := slices.IndexFunc(m.Columns, func(c schema.Column) bool { return c.Name == of.Name && c.Factor == "" })
-	for _, f := range m.Factors {
-		if f.Name == of.Name {
-			return value{}, fmt.Errorf("%q is a factor: name a level, as in effect(%s[%s])", f.Name, n.spelt(f.Name), f.Levels[len(f.Levels)-1])
-		}
+	if f := schema.FactorNamed(m.Factors, of.Name); f != nil {
+		return value{}, fmt.Errorf("%q is a factor: name a level, as in effect(%s[%s])", f.Name, n.spelt(f.Name), f.Levels[len(f.Levels)-1])
 	}
 	if at < 0 {
 		return value{}, n.unknown(of.Name, p.columns())
@@ -169,11 +167,10 @@ func (p *point) expected(draw []float64) float64 {
 
 // ofLevel is that of a level of a factor over the baseline.
 func (p *point) ofLevel(factor, level string) (value, error) {
-	i := slices.IndexFunc(p.maker.Factors, func(f schema.Factor) bool { return f.Name == factor })
-	if i < 0 {
+	f := schema.FactorNamed(p.maker.Factors, factor)
+	if f == nil {
 		return value{}, fmt.Errorf("%q is no factor of the model", factor)
 	}
-	f := p.maker.Factors[i]
 	if !slices.Contains(f.Levels, level) {
 		return value{}, fmt.Errorf("factor %q has no level %q; its levels are %s", factor, level, schema.Listed(f.Levels))
 	}

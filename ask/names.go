@@ -107,10 +107,8 @@ func (n *names) parameter(name string, quoted bool) (value, error) {
 	case name == n.Design.Response.Name:
 		return value{}, fmt.Errorf("%q is the response, and has no coefficient; mean(%s) and sd(%[2]s) are of the column", name, n.spelt(name))
 	}
-	for _, f := range n.Design.Factors {
-		if f.Name == name {
-			return value{}, fmt.Errorf("%q is a factor: name a level, as in %s[%s]", name, n.spelt(name), f.Levels[len(f.Levels)-1])
-		}
+	if f := schema.FactorNamed(n.Design.Factors, name); f != nil {
+		return value{}, fmt.Errorf("%q is a factor: name a level, as in %s[%s]", name, n.spelt(name), f.Levels[len(f.Levels)-1])
 	}
 	return value{}, n.unknown(name, n.labels)
 }
@@ -134,10 +132,7 @@ func Name(name string) string {
 // ofLevel is the coefficient of a level, 0 for the baseline's: its line over that one's. A truth
 // value has the levels 0 and 1.
 func (n *names) ofLevel(factor, level string) (value, error) {
-	for _, f := range n.Design.Factors {
-		if f.Name != factor {
-			continue
-		}
+	if f := schema.FactorNamed(n.Design.Factors, factor); f != nil {
 		if !slices.Contains(f.Levels, level) {
 			return value{}, fmt.Errorf("factor %q has no level %q; its levels are %s", factor, level, schema.Listed(f.Levels))
 		}

@@ -104,7 +104,7 @@ func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*
 	columns := m.Columns
 	at := make([]int, len(s.bounds.Columns))
 	for j, name := range s.bounds.Columns {
-		at[j] = slices.IndexFunc(columns, func(c schema.Column) bool { return c.Name == name })
+		at[j] = schema.Index(columns, name)
 		columns[at[j]].Lower, columns[at[j]].Upper = math.NaN(), math.NaN() // a missing cell is in no bin
 	}
 	h, values := ssp.NewMagnitudes(len(at)), make([]float64, len(at))

@@ -147,16 +147,13 @@ func merge(all, described *schema.Schema, bounds schema.Bounds, data, from strin
 			return nil, Misusef("%s: it describes a column %q, which %s does not have; correct the name, or delete the field", from, c.Name, data)
 		}
 	}
-	bounded := func(name string) bool {
-		return slices.ContainsFunc(bounds, func(c schema.Column) bool { return c.Name == name })
-	}
 	out := &schema.Schema{}
 	var left []string
 	for _, c := range all.Columns {
 		switch i := described.Index(c.Name); {
 		case i >= 0:
 			out.Columns = append(out.Columns, described.Columns[i])
-		case bounded(c.Name):
+		case schema.Index(bounds, c.Name) >= 0:
 			out.Columns = append(out.Columns, c)
 		default:
 			left = append(left, fmt.Sprintf("%q", c.Name))

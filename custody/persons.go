@@ -38,15 +38,13 @@ func (s *Settled) settlePersons() error {
 		}
 		return nil
 	}
-	named := func(c schema.Column) bool { return c.Name == p.Column }
 	switch e, away := s.Rows.(Elsewhere); {
 	case p.Rule.Kind == "":
 		return Misusef("--person-rows is missing, which says what becomes of a person's rows, a choice that is public:\n" +
 			"  mean     their mean is the one row: the line is that of persons' means\n" +
 			"  weight   each counts one over their number: a line through rows, by one look\n" +
 			"  K        at most K of them count, chosen by a keyed hash: 1, or more with --neighbours add-remove")
-	case slices.ContainsFunc(s.Design.Factors, func(f schema.Factor) bool { return f.Name == p.Column }),
-		slices.ContainsFunc(slices.Concat(s.Design.Columns(), s.Design.Sources), named):
+	case schema.FactorNamed(s.Design.Factors, p.Column) != nil, schema.Index(slices.Concat(s.Design.Columns(), s.Design.Sources), p.Column) >= 0:
 		return Misusef("--person %s: it is a column of the model, and who a person is is not to be released", p.Column)
 	case s.WithMoments:
 		return Misusef("--with-moments is of rows, not of persons")

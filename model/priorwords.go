@@ -305,7 +305,7 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 		p.join(t)
 		return reachable(t.alpha, s.b/y)
 	}
-	j := slices.IndexFunc(d.Covariates, func(c schema.Column) bool { return c.Name == s.name })
+	j := schema.Index(d.Covariates, s.name)
 	if j < 0 {
 		return p.unknown(d, s)
 	}

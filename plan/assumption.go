@@ -62,7 +62,7 @@ func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 
 	columns := d.Columns()
 	for _, stated := range []map[string]float64{means, sds} {
 		for name := range stated {
-			if !slices.ContainsFunc(columns, func(c schema.Column) bool { return c.Name == name }) {
+			if schema.Index(columns, name) < 0 {
 				return nil, fmt.Errorf("%q is none of the columns of %s", name, d.Formula())
 			}
 		}
@@ -70,10 +70,8 @@ func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 
 	for _, c := range columns {
 		low, width := c.Lower, c.Upper-c.Lower
 		at := AssumedColumn{c.Name, low + assumedMean*width, assumedSD * width}
-		for _, f := range d.Factors {
-			if f.Name == c.Factor {
-				at.Mean = 1 / float64(len(f.Levels))
-			}
+		if f := schema.FactorNamed(d.Factors, c.Factor); f != nil {
+			at.Mean = 1 / float64(len(f.Levels))
 		}
 		product := a.product(columns, c.Term)
 		if product > 0 {

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/dpreg/dpreg"
@@ -30,7 +29,7 @@ func Along(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options, 
 	if err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(maker.Columns, func(c schema.Column) bool { return c.Name == column })
+	at := schema.Index(maker.Columns, column)
 	if at < 0 || maker.Columns[at].Binary() {
 		var names []string
 		for _, c := range maker.Columns {
@@ -44,7 +43,7 @@ func Along(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options, 
 	held = make(map[string]float64)
 	for i, c := range maker.Columns {
 		base[i] = c.Lower/2 + c.Upper/2
-		if j := slices.IndexFunc(design.Covariates, func(own schema.Column) bool { return own.Name == c.Name }); j >= 0 {
+		if j := schema.Index(design.Covariates, c.Name); j >= 0 {
 			if place := d.Index(model.Parameter{Kind: model.MuX, K: j + 1}.Name()); place >= 0 {
 				mean := posterior.Summarise(d.Map([]string{"mean"}, func(dst, src []float64) { dst[0] = src[place] }), 0.5).Parameters[0].Mean
 				if frame := design.Frame(); u == dpreg.Scaled {

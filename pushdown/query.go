@@ -232,8 +232,8 @@ func (q *Query) add(j int, c schema.Column) {
 			q.fields[i].columns = append(q.fields[i].columns, j)
 			return
 		}
-		i := slices.IndexFunc(q.design.Factors, func(f schema.Factor) bool { return f.Name == c.Factor })
-		q.fields = append(q.fields, field{name: c.Factor, columns: []int{j}, levels: q.design.Factors[i].Levels, wrong: errLevel})
+		levels := schema.FactorNamed(q.design.Factors, c.Factor).Levels
+		q.fields = append(q.fields, field{name: c.Factor, columns: []int{j}, levels: levels, wrong: errLevel})
 	case c.Boolean():
 		q.fields = append(q.fields, field{name: c.Name, columns: []int{j}, wrong: errBoolean})
 	default:

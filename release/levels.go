@@ -274,10 +274,8 @@ func levelsOf(d *schema.Design, factor string) []string {
 	if cells, _ := cellsOf(d, factor); cells != nil {
 		return cells.Names
 	}
-	for _, f := range d.Factors {
-		if f.Name == factor {
-			return f.Levels
-		}
+	if f := schema.FactorNamed(d.Factors, factor); f != nil {
+		return f.Levels
 	}
 	return nil
 }

@@ -191,8 +191,8 @@ func checkLevels(levels []string) error {
 	return nil
 }
 
-// factorOf returns the factor with that name, nil where there is none.
-func factorOf(factors []Factor, name string) *Factor {
+// FactorNamed returns the factor with that name, nil where there is none.
+func FactorNamed(factors []Factor, name string) *Factor {
 	for i := range factors {
 		if factors[i].Name == name {
 			return &factors[i]
@@ -201,7 +201,7 @@ func factorOf(factors []Factor, name string) *Factor {
 	return nil
 }
 
-func (d *Design) factor(name string) *Factor { return factorOf(d.Factors, name) }
+func (d *Design) factor(name string) *Factor { return FactorNamed(d.Factors, name) }
 
 // validateFactors checks the factors and their dummies: every dummy is one of a
 // level of a factor, named after both, from 0 to 1 (or from -1 to 1, as the bounds
@@ -222,7 +222,7 @@ func (d *Design) validateFactors() error {
 			return fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		switch {
-		case factorOf(d.Factors[:i], f.Name) != nil:
+		case FactorNamed(d.Factors[:i], f.Name) != nil:
 			return fmt.Errorf("factor %q is given twice", f.Name)
 		case !slices.Contains(of, f.Name):
 			return fmt.Errorf("factor %q has no column", f.Name)

@@ -169,7 +169,7 @@ func (v *vocabulary) column(name string) *Column {
 	return nil
 }
 
-func (v *vocabulary) factor(name string) *Factor { return factorOf(v.factors, name) }
+func (v *vocabulary) factor(name string) *Factor { return FactorNamed(v.factors, name) }
 
 func (v *vocabulary) dummies(f Factor, full bool) ([]Column, error) {
 	var dummies []Column

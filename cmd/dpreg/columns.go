@@ -84,7 +84,7 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	if err == nil {
 		names, f.described, err = custody.WithoutPerson(f.person, names, f.described, f.place())
 	}
-	if err == nil && slices.ContainsFunc(f.stated, func(c schema.Column) bool { return c.Name == f.person }) {
+	if err == nil && schema.Index(f.stated, f.person) >= 0 {
 		err = fmt.Errorf("--person %s: %[1]s says whose a row is, and is no column of a model: leave it out of --bounds and --levels", f.person)
 	}
 	if err != nil {

@@ -264,8 +264,7 @@ func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
 		show.Units = dpreg.Scaled
 	}
 	if f.covariate != "" {
-		is := func(c schema.Column) bool { return c.Name == f.covariate }
-		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
+		if show.Slope = schema.Index(o.Design.Covariates, f.covariate); show.Slope < 0 {
 			flag := "covariate"
 			if f.given("of") {
 				flag = "of"
