@@ -72,10 +72,10 @@ func (b *block) below(names []string) error {
 	return nil
 }
 
-// header reads and checks the first record, and leaves in b what follows it. known are the
+// header reads and checks the first record, and leaves in b, which is empty before, what follows it. known are the
 // names that the user gave.
 func (r *blockReader) header(b *block, known []string) ([]string, error) {
-	for {
+	for len(bytes.TrimLeft(b.text, "\r\n")) == 0 { // empty lines
 		if err := r.next(b); err == io.EOF {
 			return nil, &Error{File: r.name, Err: errors.New("the file is empty; its first line must name the columns")}
 		} else if err != nil {
@@ -84,29 +84,23 @@ func (r *blockReader) header(b *block, known []string) ([]string, error) {
 		if err := checkEncoding(b.text); err != nil {
 			return nil, &Error{File: r.name, Err: err}
 		}
-		if len(bytes.TrimLeft(b.text, "\r\n")) == 0 {
-			continue // empty lines
-		}
-		var err error
-		if r.form.Delim, err = r.form.delimOf(b.text, known); err != nil {
-			return nil, &Error{File: r.name, Line: 1, Err: err}
-		}
-		b.delim = r.form.Delim
-		records := b.records(r.name, 0)
-		record, err := records.next()
-		if err == io.EOF {
-			continue // empty lines
-		}
-		if err != nil {
-			return nil, err
-		}
-		names, err := checkHeader(record, known)
-		if err != nil {
-			return nil, &Error{File: r.name, Line: records.line(0), Err: err}
-		}
-		b.skip(min(int(records.csv.InputOffset()), len(b.text)))
-		return names, nil
 	}
+	var err error
+	if r.form.Delim, err = r.form.delimOf(b.text, known); err != nil {
+		return nil, &Error{File: r.name, Line: 1, Err: err}
+	}
+	b.delim = r.form.Delim
+	records := b.records(r.name, 0)
+	record, err := records.next() // there is one
+	if err != nil {
+		return nil, err
+	}
+	names, err := checkHeader(record, known)
+	if err != nil {
+		return nil, &Error{File: r.name, Line: records.line(0), Err: err}
+	}
+	b.skip(min(int(records.csv.InputOffset()), len(b.text)))
+	return names, nil
 }
 
 // These are values rather than names of columns. number fits texts with digits and without
