@@ -48,27 +48,24 @@ func (f *Frame) Behind(k int) *Frame {
 	if f == nil || k == 0 {
 		return f
 	}
-	out := *f
-	out.Centre, out.Matrix = append(make([]float64, k), f.Centre...), nil
-	for j := range k {
-		row := make([]float64, j+1)
-		row[j] = 1
-		out.Matrix = append(out.Matrix, row)
-	}
-	for _, row := range f.Matrix {
-		out.Matrix = append(out.Matrix, append(make([]float64, k), row...))
-	}
-	return &out
+	return f.among(k, 0)
 }
 
 // Before is the frame of those of f, and then k columns, which it leaves as they are.
-func (f *Frame) Before(k int) *Frame {
-	out := *f
-	out.Centre, out.Matrix = slices.Clone(f.Centre), slices.Clone(f.Matrix)
-	for range k {
-		row := make([]float64, len(out.Centre)+1)
-		row[len(out.Centre)] = 1
-		out.Centre, out.Matrix = append(out.Centre, 0), append(out.Matrix, row)
+func (f *Frame) Before(k int) *Frame { return f.among(0, k) }
+
+// among is the frame of those of f with so many columns before and after them, which it leaves as they are.
+func (f *Frame) among(before, after int) *Frame {
+	out, m := *f, len(f.Matrix)
+	out.Centre, out.Matrix = slices.Concat(make([]float64, before), f.Centre, make([]float64, after)), nil
+	for j := range before + m + after {
+		row := make([]float64, j+1)
+		if j < before || j >= before+m {
+			row[j] = 1
+		} else {
+			copy(row[before:], f.Matrix[j-before])
+		}
+		out.Matrix = append(out.Matrix, row)
 	}
 	return &out
 }

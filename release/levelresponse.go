@@ -117,15 +117,11 @@ func Combinations(m, k, counts int) (all []Combination) {
 		c := Combination{At: slices.Clone(total.At)} // half of the dummy's and of the total; of the first level what others leave
 		if l > 0 {
 			c.At, c.Rows = append(c.At, at(l-1)), total.Rows/2
-			for range c.At {
-				c.Weight = append(c.Weight, 0.5)
-			}
+			c.Weight = slices.Repeat([]float64{0.5}, len(c.At))
 			return c
 		}
-		c.Rows = total.Rows * (1 - float64(k)/2)
-		for range total.At {
-			c.Weight = append(c.Weight, 1-float64(k)/2)
-		}
+		others := 1 - float64(k)/2
+		c.Weight, c.Rows = slices.Repeat([]float64{others}, len(total.At)), total.Rows*others
 		for i := range k {
 			c.At, c.Weight = append(c.At, at(i)), append(c.Weight, -0.5)
 		}

@@ -40,15 +40,6 @@ func (f *Frame) Sensitivity2(nb Neighbours) *big.Rat {
 	return s.Mul(s.Mul(s, s), changed(nb))
 }
 
-// sensitivity is the proven one, with √2 rounded down.
-func (f *Frame) sensitivity(nb Neighbours) *big.Rat {
-	s := f.reach()
-	if nb == AddRemove {
-		return s
-	}
-	return s.Mul(s, number.Exactly(math.Nextafter(math.Sqrt2, 0)))
-}
-
 func square2(x float64) *big.Rat { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)) }
 
 // claims checks the sensitivity that a look states, and each scale of its noise against
@@ -60,7 +51,7 @@ func (l *Look) claims(nb Neighbours) error {
 	n, f := l.Noise, l.Frame
 	if square2(n.Sensitivity).Cmp(relax(f.Sensitivity2(nb))) < 0 {
 		return within("noise", within("sensitivity", fmt.Errorf("%v is too small: rows within radius %v with weight %v and %s neighbours have sensitivity %v, so the privacy claimed does not hold",
-			n.Sensitivity, f.Radius, f.Weight, nb, f.sensitivity(nb).FloatString(6))))
+			n.Sensitivity, f.Radius, f.Weight, nb, below(f.Sensitivity2(nb)).FloatString(6))))
 	}
 	two, weight2, scale2 := big.NewRat(2, 1), square2(f.Weight), relax(square2(n.Scale))
 	cross := new(big.Rat).Mul(two, square2(n.Cross))
@@ -94,7 +85,7 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 		}
 		norm, scale := value(l.Noise.Sensitivity), value(l.Noise.Scale)
 		if l.Noise.Sensitivity == 0 {
-			norm = l.Frame.sensitivity(nb)
+			norm = below(l.Frame.Sensitivity2(nb))
 		}
 		if l.levels != nil {
 			levels, products := l.Frame.LevelSensitivity(l.Noise.Kind, nb)
