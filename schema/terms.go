@@ -140,9 +140,7 @@ func (v *vocabulary) made(f Formula, parts []string) ([]Column, error) {
 		others := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == expression.Quote(factor) })
 		name := strings.Join(others, ":")
 		if len(others) == 1 && f.Made[name] == nil {
-			if all, err := parseFactor(name); err == nil && all[0].Op == expression.Variable {
-				name = all[0].Name
-			}
+			name = plain(others)[0]
 		}
 		return !f.has(name) && !f.All
 	}

@@ -136,7 +136,7 @@ func (f *parquetRows) parse(w *worker, part int) error {
 		leaf := &f.leaves[i]
 		paged[i] = &pagedCells{
 			cells: cells{field: leaf.field, layout: f.layout, scale: leaf.scale},
-			kind:  leaf.column.Type.V, unsigned: leaf.unsigned,
+			leaf:  leaf,
 			pages: newPages(f.parquetFile, leaf.column, group, &free),
 		}
 		columns[i] = &paged[i].cells

@@ -50,9 +50,8 @@ func newLeaf(c *parquetColumn, f *field) (leaf, error) {
 // page are at hand.
 type pagedCells struct {
 	cells
-	kind     format.Type
-	unsigned bool
-	pages    *pages
+	leaf  *leaf
+	pages *pages
 
 	page       page // the last one that was read
 	cell, used int  // of the page: cells decoded so far, and values among them
@@ -120,23 +119,24 @@ func (c *pagedCells) decode(p *page, n int) decoded {
 // plain decodes values of a page or of a dictionary, into d where they cannot stay
 // where they are.
 func (c *pagedCells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
-	if c.kind == format.Double && c.field.number() && c.layout.absent == nil && finite(data.Double()[from:to]) {
+	kind, unsigned := c.leaf.column.Type.V, c.leaf.unsigned
+	if kind == format.Double && c.field.number() && c.layout.absent == nil && finite(data.Double()[from:to]) {
 		return &decoded{values: data.Double()[from:to]}
 	}
 	switch {
-	case c.kind == format.Double:
+	case kind == format.Double:
 		add(d, data.Double()[from:to], c.number)
-	case c.kind == format.Float:
+	case kind == format.Float:
 		add(d, data.Float()[from:to], func(v float32) (float64, error) { return c.number(float64(v)) })
-	case c.kind == format.Int32 && c.unsigned:
+	case kind == format.Int32 && unsigned:
 		add(d, data.Uint32()[from:to], func(v uint32) (float64, error) { return c.integer(int64(v)) })
-	case c.kind == format.Int32:
+	case kind == format.Int32:
 		add(d, data.Int32()[from:to], func(v int32) (float64, error) { return c.integer(int64(v)) })
-	case c.kind == format.Int64 && c.unsigned:
+	case kind == format.Int64 && unsigned:
 		add(d, data.Uint64()[from:to], func(v uint64) (float64, error) { return c.text(strconv.FormatUint(v, 10)) })
-	case c.kind == format.Int64:
+	case kind == format.Int64:
 		add(d, data.Int64()[from:to], c.integer)
-	case c.kind == format.Boolean:
+	case kind == format.Boolean:
 		bits := data.Boolean()
 		for i := from; i < to; i++ {
 			d.add(c.text(strconv.FormatBool(bits[i/8]>>(i%8)&1 == 1)))

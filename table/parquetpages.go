@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -47,7 +46,8 @@ type pages struct {
 
 	head, packed, text, decoded []byte // memory that is used again
 	offsets                     []uint32
-	unpacker                    unpacker
+	gzip                        gzip.Reader
+	zstd                        *zstd.Decoder
 }
 
 // newPages reads a column's chunk of a row group. free is what maxHeld leaves.
@@ -72,7 +72,7 @@ func (p *pages) next() (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		switch packed, err := p.read(&p.packed, h); {
+		switch packed, err := p.read(h); {
 		case err != nil:
 			return page{}, err
 		case h.DictionaryPageHeader.Valid:
@@ -127,7 +127,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 }
 
 // read reads a page as it stands in the file.
-func (p *pages) read(memory *[]byte, h *format.PageHeader) ([]byte, error) {
+func (p *pages) read(h *format.PageHeader) ([]byte, error) {
 	size := int64(h.CompressedPageSize)
 	values := []int32{h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues}
 	if size < 0 || size > p.end-p.at || h.UncompressedPageSize < 0 || slices.Min(values) < 0 {
@@ -139,7 +139,7 @@ func (p *pages) read(memory *[]byte, h *format.PageHeader) ([]byte, error) {
 	if err := p.hold(h); err != nil {
 		return nil, err
 	}
-	text := sized(memory, int(size))
+	text := sized(&p.packed, int(size))
 	if _, err := p.file.ReadAt(text, p.at); err != nil {
 		return nil, err
 	}
@@ -302,13 +302,14 @@ func encodingOf(as format.Encoding) encoding.Encoding {
 	}
 }
 
-// unpacked unpacks a page that has up to size bytes then.
+// unpacked unpacks a page that has up to size bytes then, into memory that is there: the library's
+// own doubles it for as long as a page has more, or its LZ4_RAW is damaged.
 func (p *pages) unpacked(packed []byte, size int) ([]byte, error) {
 	if p.codec == format.Uncompressed || size <= 0 {
 		return packed, nil
 	}
 	text := sized(&p.text, size)
-	n, err := p.unpacker.unpack(p.codec, text, packed)
+	n, err := p.unpack(text, packed)
 	if err != nil {
 		return nil, errPage
 	}
@@ -323,19 +324,9 @@ func sized[T any](memory *[]T, n int) []T {
 	return (*memory)[:n]
 }
 
-var errPacked = errors.New("more is packed than was said, or in a way that is not known")
-
-// unpacker unpacks pages of Parquet files into memory that is there: the library's own
-// doubles it for as long as a page has more, or its LZ4_RAW is damaged. The zero value
-// serves.
-type unpacker struct {
-	gzip gzip.Reader
-	zstd *zstd.Decoder
-}
-
 // unpack returns how many bytes of text it wrote; that they do not fit is an error.
-func (u *unpacker) unpack(codec format.CompressionCodec, text, packed []byte) (n int, err error) {
-	switch codec {
+func (p *pages) unpack(text, packed []byte) (n int, err error) {
+	switch p.codec {
 	case format.Snappy:
 		if n, err = snappy.DecodedLen(packed); err == nil && n <= len(text) {
 			_, err = snappy.Decode(text, packed)
@@ -344,23 +335,23 @@ func (u *unpacker) unpack(codec format.CompressionCodec, text, packed []byte) (n
 	case format.Lz4Raw:
 		return lz4.UncompressBlock(packed, text)
 	case format.Zstd:
-		if u.zstd == nil {
-			u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecodeAllCapLimit(true))
+		if p.zstd == nil {
+			p.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return 0, err
 			}
 		}
-		out, err := u.zstd.DecodeAll(packed, text[:0:len(text)])
+		out, err := p.zstd.DecodeAll(packed, text[:0:len(text)])
 		return len(out), err
 	case format.Gzip:
-		if err := u.gzip.Reset(bytes.NewReader(packed)); err != nil {
+		if err := p.gzip.Reset(bytes.NewReader(packed)); err != nil {
 			return 0, err
 		}
-		return fill(text, &u.gzip)
+		return fill(text, &p.gzip)
 	case format.Brotli:
 		return fill(text, brotli.NewReader(bytes.NewReader(packed)))
 	}
-	return 0, errPacked
+	return 0, errPage // more is packed than was said, or in a way that is not known
 }
 
 // fill reads all of r into text.
@@ -371,7 +362,7 @@ func fill(text []byte, r io.Reader) (n int, err error) {
 	}
 	if err == nil {
 		if more, _ := r.Read(make([]byte, 1)); more > 0 {
-			err = errPacked
+			err = errPage
 		}
 	}
 	return n, err
