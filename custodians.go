@@ -24,6 +24,22 @@ type Custodian struct {
 // One is one release alone, without a name.
 func One(r *release.Release) []Custodian { return []Custodian{{Release: r}} }
 
+// Names are those of custodians.
+func Names(custodians []Custodian) (names []string) {
+	for _, c := range custodians {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Releases are those of custodians.
+func Releases(custodians []Custodian) (all []*release.Release) {
+	for _, c := range custodians {
+		all = append(all, c.Release)
+	}
+	return all
+}
+
 // How several releases share a regression, and how the covariates' law.
 const (
 	// CompletePooling is one θ for all.
@@ -46,7 +62,6 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 	if len(custodians) == 0 {
 		return nil, nil, errors.New("there is no release to infer from")
 	}
-	var names []string
 	var designs []*schema.Design
 	for j, c := range custodians {
 		if err = c.Release.Validate(); err == nil {
@@ -55,9 +70,9 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 		if err != nil {
 			return nil, nil, named(custodians, j, err)
 		}
-		names, designs = append(names, c.Name), append(designs, &c.Release.Schema)
+		designs = append(designs, &c.Release.Schema)
 	}
-	if common, err = schema.Hull(names, designs); err != nil {
+	if common, err = schema.Hull(Names(custodians), designs); err != nil {
 		return nil, nil, err
 	}
 	for _, c := range custodians {
@@ -81,9 +96,7 @@ func (o Options) problem(custodians []Custodian) (p model.Problem, err error) {
 		return p, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
 	}
 	p.Family = o.Family
-	for _, c := range custodians {
-		p.Releases = append(p.Releases, c.Release)
-	}
+	p.Releases = Releases(custodians)
 	p.PartialPooling, p.SameRows = partial, o.SameRows && several
 	p.SharedCovariates = p.SameRows || several && o.Covariates == SharedCovariates
 	return p, nil

@@ -245,13 +245,8 @@ func (f *Fit) releases() (of []posterior.Release) {
 
 // labels are in the order of Draws, or of StanDraws, which has the whole of matrices.
 func (f *Fit) labels(whole bool) []string {
-	var x, custodians, labels []string
-	for _, c := range f.Design.Covariates {
-		x = append(x, c.Name)
-	}
-	for _, c := range f.Custodians {
-		custodians = append(custodians, c.Name)
-	}
+	x, custodians := schema.Names(f.Design.Covariates), Names(f.Custodians)
+	var labels []string
 	for _, p := range f.layout().Shown(whole) {
 		labels = append(labels, p.Label(x, custodians))
 	}

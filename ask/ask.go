@@ -36,11 +36,7 @@ type Posterior struct {
 
 // Of is the posterior of a fit.
 func Of(f *dpreg.Fit, u dpreg.Units) *Posterior {
-	p := &Posterior{Draws: f.StanDraws(u), Units: u, Design: f.Design, Family: f.Family, Prior: f.Prior}
-	for _, c := range f.Custodians {
-		p.Custodians = append(p.Custodians, c.Name)
-	}
-	return p
+	return &Posterior{Draws: f.StanDraws(u), Units: u, Design: f.Design, Family: f.Family, Custodians: dpreg.Names(f.Custodians), Prior: f.Prior}
 }
 
 // Answers are those to questions, in their order.

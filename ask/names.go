@@ -26,11 +26,8 @@ type names struct {
 }
 
 func newNames(p *Posterior) (*names, error) {
-	n := &names{Posterior: p, place: make(map[string]int)}
+	n := &names{Posterior: p, columns: schema.Names(p.Design.Columns()), place: make(map[string]int)}
 	n.q = n.shape().Q()
-	for _, c := range p.Design.Columns() {
-		n.columns = append(n.columns, c.Name)
-	}
 	covariates := n.columns[:len(n.columns)-1]
 	for j, name := range p.Draws.Names {
 		of, ok := model.ParseParameter(name)

@@ -192,14 +192,10 @@ type fact struct{ of, is string }
 // the same columns.
 func facts(d *schema.Design, p Privacy, kind Kind, looks int) []fact {
 	columns := d.Columns()
-	names := make([]string, len(columns))
-	for j, c := range columns {
-		names[j] = c.Name
-	}
 	all := []fact{
 		{"looks at the rows:", fmt.Sprint(looks)},
 		{"epsilon", fmt.Sprint(p.Epsilon)}, {"delta", fmt.Sprint(p.Delta)}, {"neighbours", string(p.Neighbours)}, {"noise", string(kind)},
-		{"an intercept:", fmt.Sprint(d.Intercept)}, {"columns, in this order,", fmt.Sprintf("%q", names)},
+		{"an intercept:", fmt.Sprint(d.Intercept)}, {"columns, in this order,", fmt.Sprintf("%q", schema.Names(columns))},
 	}
 	for _, c := range columns {
 		bounds, coded := fmt.Sprintf("column %q with bounds", c.Name), fmt.Sprintf("column %q as", c.Name)

@@ -363,10 +363,8 @@ func (s *shown) custodians() *Figure {
 	if coefficients < q {
 		f.note += fmt.Sprintf("Shown are the first %d of %d coefficients; --save writes the draws of all.", coefficients, q)
 	}
-	var names, labels []string
-	for _, c := range s.fit.Custodians[:shown] {
-		names = append(names, c.Name)
-	}
+	var labels []string
+	names := dpreg.Names(s.fit.Custodians[:shown])
 	title, short := titlesOf(all), shortNames(newPlot().Y.Tick.Label, custodianName, names...)
 	for _, name := range names {
 		labels = append(labels, short[name])

@@ -127,11 +127,7 @@ func clipped(r *release.Release, looks []release.Look, keys []Key) *plot.Plot {
 // those of products with the response, which slopes are found from.
 func againstNoise(r *release.Release) *plot.Plot {
 	z, sd, columns := r.Scaled(), r.ScaledSD(), r.Schema.Columns()
-	var labels []string
-	for _, c := range columns {
-		labels = append(labels, c.Name)
-	}
-	m, short := len(columns), shortNames(newPlot().Y.Tick.Label, checkFactor, labels...)
+	m, short := len(columns), shortNames(newPlot().Y.Tick.Label, checkFactor, schema.Names(columns)...)
 	p := Panel("", "released sum / sd of its noise", "sum of")
 	var names []string
 	low, high := 0.1, 10.

@@ -58,24 +58,8 @@ func (d Dir) Read() (*Run, error) {
 	return run, run.readChains(chains)
 }
 
-// Names are those of the custodians.
-func (r *Run) Names() (names []string) {
-	for _, c := range r.Custodians {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// Releases are those of the custodians.
-func (r *Run) Releases() (all []*release.Release) {
-	for _, c := range r.Custodians {
-		all = append(all, c.Release)
-	}
-	return all
-}
-
 // OneDealing tells whether the custodians are parts that rows were dealt to.
-func (r *Run) OneDealing() bool { return release.OneDealing(r.Releases()...) }
+func (r *Run) OneDealing() bool { return release.OneDealing(dpreg.Releases(r.Custodians)...) }
 
 // releases are draws-release.json or draws-release-1.json and so on; nil where
 // there are none.

@@ -23,28 +23,20 @@ func example() *Schema {
 	}}
 }
 
-func names(columns []Column) []string {
-	var out []string
-	for _, c := range columns {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
 func TestDesign(t *testing.T) {
 	d := must.Get(example().Design("x1 ~ y + x2 - 1"))(t)
-	if got := names(d.Columns()); !slices.Equal(got, []string{"y", "x2", "x1"}) || d.Intercept {
+	if got := Names(d.Columns()); !slices.Equal(got, []string{"y", "x2", "x1"}) || d.Intercept {
 		t.Errorf("got %v, intercept %v", got, d.Intercept)
 	}
 	plain := &Schema{Columns: []Column{example().Columns[0], example().Columns[2], example().Columns[5]}}
 	for _, formula := range []string{"", " ", "y ~ ."} {
 		d := must.Get(plain.Design(formula))(t)
-		if got := names(d.Columns()); !slices.Equal(got, []string{"x1", "x2", "y"}) || !d.Intercept {
+		if got := Names(d.Columns()); !slices.Equal(got, []string{"x1", "x2", "y"}) || !d.Intercept {
 			t.Errorf("%q: got %v, intercept %v", formula, got, d.Intercept)
 		}
 	}
 	d = must.Get(plain.Design("x1 ~ ."))(t)
-	if got := names(d.Columns()); !slices.Equal(got, []string{"x2", "y", "x1"}) {
+	if got := Names(d.Columns()); !slices.Equal(got, []string{"x2", "y", "x1"}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestFactorDesign(t *testing.T) {
 			t.Errorf("%q: %v", c.formula, err)
 			continue
 		}
-		if got := strings.Join(names(d.Columns()), " "); got != c.want {
+		if got := strings.Join(Names(d.Columns()), " "); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.formula, got, c.want)
 		}
 		// The terms make a formula that gives the same design, of the schema and of itself.
@@ -129,7 +129,7 @@ func TestFactorSelect(t *testing.T) {
 		for _, f := range d.Factors {
 			factors = append(factors, f.Name)
 		}
-		if got := strings.Join(names(d.Columns()), " "); got != c.want || !slices.Equal(factors, c.factors) {
+		if got := strings.Join(Names(d.Columns()), " "); got != c.want || !slices.Equal(factors, c.factors) {
 			t.Errorf("%q: got %s with %q, want %s with %q", c.formula, got, factors, c.want, c.factors)
 		}
 	}

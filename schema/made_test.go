@@ -47,7 +47,7 @@ func TestTermNames(t *testing.T) {
 			t.Errorf("%s: %v", formula, err)
 			continue
 		}
-		if got := strings.Join(namesOf(d.Covariates), ","); got != want {
+		if got := strings.Join(Names(d.Covariates), ","); got != want {
 			t.Errorf("%s makes %s, want %s", formula, got, want)
 		}
 		// A file has all that is needed, and a model of it is the model.
@@ -203,7 +203,7 @@ func TestTermSelect(t *testing.T) {
 			t.Errorf("%s: %v", formula, err)
 			continue
 		}
-		if names := namesOf(got.Covariates); !slices.Equal(names, want) {
+		if names := Names(got.Covariates); !slices.Equal(names, want) {
 			t.Errorf("%s takes %q, want %q", formula, names, want)
 		}
 		if err := got.Validate(); err != nil {

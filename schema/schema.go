@@ -183,7 +183,7 @@ func Known(described *Schema, bounds Bounds, formula string) (names []string) {
 	if described != nil {
 		columns = append(columns, described.Columns...)
 	}
-	names = namesOf(columns)
+	names = Names(columns)
 	if f, err := ParseFormula(formula); err == nil {
 		names = append(names, f.Columns()...)
 	}
@@ -260,9 +260,10 @@ func Listed(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-func listed(columns []Column) string { return Listed(namesOf(columns)) }
+func listed(columns []Column) string { return Listed(Names(columns)) }
 
-func namesOf(columns []Column) (names []string) {
+// Names are those of columns.
+func Names(columns []Column) (names []string) {
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}

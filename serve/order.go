@@ -137,10 +137,7 @@ func (s *Server) order(f *form) (*order, error) {
 	}
 	flag("family", f.Family, "")
 	flag("method", f.Method, dpreg.Auto)
-	var releases []*release.Release
-	for _, c := range custodians {
-		releases = append(releases, c.Release)
-	}
+	releases := dpreg.Releases(custodians)
 	if len(custodians) > 1 {
 		switch f.Sharing {
 		case "same rows":

@@ -180,11 +180,7 @@ func (o *order) result(ctx context.Context, fit *dpreg.Fit, version string) (*re
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, c := range fit.Custodians {
-		names = append(names, c.Name)
-	}
-	made := report.Run{Command: o.infer, Version: version, Release: strings.Join(names, ", "), Digest: strings.Join(o.digests, ", "), Method: o.options.Method}
+	made := report.Run{Command: o.infer, Version: version, Release: strings.Join(dpreg.Names(fit.Custodians), ", "), Digest: strings.Join(o.digests, ", "), Method: o.options.Method}
 	how := report.Options{Units: dpreg.Original}
 	figures := report.FitPlots(fit, naive, how)
 	var body, page, answers bytes.Buffer

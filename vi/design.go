@@ -209,9 +209,7 @@ func (d *Design) ParameterLabels() (labels []string) {
 	if d.Intercept {
 		own = append(own, "(Intercept)")
 	}
-	for _, c := range d.Covariates[:d.own] {
-		own = append(own, c.Name)
-	}
+	own = append(own, schema.Names(d.Covariates[:d.own])...)
 	if d.groups == 0 {
 		return own
 	}

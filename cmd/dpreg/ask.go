@@ -75,7 +75,7 @@ func (f *flags) savedPosterior(sources []string) (p *ask.Posterior, unsettled, e
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	p = &ask.Posterior{Draws: run.Draws, Units: run.Units, Design: run.Design, Family: run.Family, Custodians: run.Names(), Prior: prior}
+	p = &ask.Posterior{Draws: run.Draws, Units: run.Units, Design: run.Design, Family: run.Family, Custodians: dpreg.Names(run.Custodians), Prior: prior}
 	if failed {
 		unsettled = unconvergedError("not converged: the draws of " + sources[0] + " did not, as their summary.json says")
 	}

@@ -79,7 +79,7 @@ func (f *flags) evidence(paths []string) (*saved.Run, error) {
 		}
 		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
 	}
-	if err := f.sayParts((&saved.Run{Custodians: custodians}).Releases()); err != nil {
+	if err := f.sayParts(dpreg.Releases(custodians)); err != nil {
 		return nil, err
 	}
 	for i, custodian := range custodians {
@@ -191,9 +191,9 @@ func (f *flags) parsePrior() (p model.StatedPrior, err error) {
 }
 
 func (f *flags) printThePrior(e *saved.Run) error {
-	prior, err := f.prior.For(e.Design, differ(e.Custodians), e.Releases()...)
+	prior, err := f.prior.For(e.Design, differ(e.Custodians), dpreg.Releases(e.Custodians)...)
 	if err == nil && prior == nil {
-		prior, err = f.prior.Family.DefaultPrior(e.Design, e.Releases()...)
+		prior, err = f.prior.Family.DefaultPrior(e.Design, dpreg.Releases(e.Custodians)...)
 	}
 	if err != nil {
 		return usage(err)

@@ -121,7 +121,7 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.
 func (f *flags) sample(e *saved.Run, keep inputs) (*dpreg.Fit, error) {
-	o, err := f.options(e.Design, differ(e.Custodians), keep, e.Releases()...)
+	o, err := f.options(e.Design, differ(e.Custodians), keep, dpreg.Releases(e.Custodians)...)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (f *flags) sample(e *saved.Run, keep inputs) (*dpreg.Fit, error) {
 // infer draws from the posterior, and shows it. keep is what it must not overwrite; repeat is
 // how to repeat it, where it is not the command line.
 func (f *flags) infer(e *saved.Run, keep inputs, repeat string) error {
-	made, err := f.made(e.Names())
+	made, err := f.made(dpreg.Names(e.Custodians))
 	if err != nil {
 		return err
 	}

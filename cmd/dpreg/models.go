@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/models"
 	"github.com/dpreg/dpreg/report"
 )
@@ -12,7 +13,7 @@ func runModels(f *flags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	o, err := f.options(e.Design, "", paths, e.Releases()...)
+	o, err := f.options(e.Design, "", paths, dpreg.Releases(e.Custodians)...)
 	if err != nil {
 		return err
 	}

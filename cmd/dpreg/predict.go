@@ -188,7 +188,7 @@ func (f *flags) custodianNumber(run *saved.Run) (int, error) {
 	if f.custodian == "" {
 		return 0, nil
 	}
-	names := run.Names()
+	names := dpreg.Names(run.Custodians)
 	at := slices.Index(names, f.custodian)
 	switch {
 	case len(names) == 1:
@@ -208,9 +208,9 @@ func (f *flags) sayWhose(run *saved.Run) {
 	case f.custodian != "":
 		f.note("predicted for the custodian %s", f.custodian)
 	case run.OneDealing():
-		f.note("predicted for rows as those of all parts together, by θ and σ; --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
+		f.note("predicted for rows as those of all parts together, by θ and σ; --custodian NAME predicts for one of %s", strings.Join(dpreg.Names(run.Custodians), ", "))
 	default:
-		f.note("predicted for a new custodian, whose regression lies about that of all; --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
+		f.note("predicted for a new custodian, whose regression lies about that of all; --custodian NAME predicts for one of %s", strings.Join(dpreg.Names(run.Custodians), ", "))
 	}
 }
 
