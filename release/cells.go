@@ -112,8 +112,7 @@ func (r *Release) takeCoding() {
 	if cells == nil {
 		return
 	}
-	same := func(a, b schema.Column) bool { return a.Name == b.Name }
-	if first := cells.Indicated(&r.Schema); !slices.EqualFunc(first.Covariates, r.Schema.Covariates, same) {
+	if first := cells.Indicated(&r.Schema); !slices.Equal(schema.Names(first.Covariates), schema.Names(r.Schema.Covariates)) {
 		if _, coding, err := coded(cells, first, r.Schema.Formula().String()); err == nil { // else Validate says what is wrong
 			r.Levels.Coding = coding
 		}

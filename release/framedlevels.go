@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/number"
 )
@@ -179,9 +181,7 @@ func (r *Release) Numbers() (last Look, dummies int) {
 	d, own := r.inFrame(), r.Levels.Noise
 	z := make([]float64, d)
 	for _, row := range r.Levels.Sums {
-		for j, v := range row {
-			z[j] += v
-		}
+		floats.Add(z, row)
 	}
 	last.Statistics = StatisticsFromVector(d, append(z, r.products()...))
 	last.Noise.Linear = own.Scale * math.Sqrt(float64(int64(len(r.Levels.Sums))*max(1, r.Levels.Merged)))

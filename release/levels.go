@@ -205,11 +205,7 @@ func (l *Levels) statistics(m int, n float64, products []float64) []float64 {
 
 // Measured are the sums that have noise, in the order of Combinations.
 func (r *Release) Measured() []float64 {
-	z := slices.Clone(r.Levels.Counts)
-	for _, row := range r.Levels.Sums {
-		z = append(z, row...)
-	}
-	return append(z, r.products()...)
+	return slices.Concat(r.Levels.Counts, slices.Concat(r.Levels.Sums...), r.products())
 }
 
 func (r *Release) products() []float64 {

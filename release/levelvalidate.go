@@ -58,7 +58,7 @@ func (r *Release) validateLevels() error {
 		return within("levels", within("known", fmt.Errorf("%d is no place, from 1, of a column of 0 and 1 behind those of the factor, of one look at products over all rows", l.Known)))
 	case own != nil:
 		return within("schema", within("covariates", own))
-	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
+	case !slices.Equal(schema.Names(d.Covariates), schema.Names(r.Schema.Covariates)):
 		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
 	case len(l.Counts) != counts:
 		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", counts, len(l.Counts))))
@@ -118,10 +118,7 @@ func (r *Release) validateFollows() error {
 			return within("levels", within("counts", fmt.Errorf("add up to %.6g, which noise of sd %.3g on each does not make of n = %d", sum, sd[0], r.N)))
 		}
 	}
-	most := math.Abs(float64(r.N))
-	for _, v := range s {
-		most = max(most, math.Abs(v))
-	}
+	most := max(math.Abs(float64(r.N)), floats.Norm(s, math.Inf(1)))
 	names := sumNames(r.Schema.Columns())
 	for i, v := range r.follow() {
 		if !(math.Abs(v-s[i]) <= 1e-9*most) {
