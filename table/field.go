@@ -50,7 +50,10 @@ func fieldsOf(name string, header []string, columns []schema.Column, factors []s
 			i := slices.IndexFunc(list, func(f field) bool { return f.levels != nil && f.label == c.Factor })
 			if i < 0 {
 				i = len(list)
-				list = append(list, factorField(factors, c.Factor))
+				list = append(list, field{label: c.Factor, levels: make(map[string]int)})
+				for _, level := range schema.FactorNamed(factors, c.Factor).Levels {
+					list[i].levels[level] = -1
+				}
 			}
 			list[i].levels[c.Level] = j
 			list[i].dummy = append(list[i].dummy, j)
@@ -61,37 +64,17 @@ func fieldsOf(name string, header []string, columns []schema.Column, factors []s
 	return list, place(list, name, header, na)
 }
 
-// place finds the fields in the header.
+// place finds the fields in the header, and refuses texts that mean missing and are levels, too.
 func place(list []field, name string, header, na []string) error {
 	for i := range list {
 		if list[i].place = slices.Index(header, list[i].label); list[i].place < 0 {
 			return &Error{name, 1, list[i].label, errors.New("the header has no such column")}
 		}
-		if err := list[i].unmistakable(name, na); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func factorField(factors []schema.Factor, name string) field {
-	f := field{label: name, levels: make(map[string]int)}
-	for _, factor := range factors {
-		if factor.Name == name {
-			for _, level := range factor.Levels {
-				f.levels[level] = -1
+		for _, text := range na {
+			if _, ok := list[i].levels[text]; ok {
+				return &Error{File: name, Column: list[i].label, Err: fmt.Errorf(
+					"%q is a level, and means that a cell is missing, too: say which texts mean so (--na TEXT), or rename the level", text)}
 			}
-		}
-	}
-	return f
-}
-
-// unmistakable refuses texts that mean missing and are levels too.
-func (f *field) unmistakable(name string, na []string) error {
-	for _, text := range na {
-		if _, ok := f.levels[text]; ok {
-			return &Error{File: name, Column: f.label, Err: fmt.Errorf(
-				"%q is a level, and means that a cell is missing, too: say which texts mean so (--na TEXT), or rename the level", text)}
 		}
 	}
 	return nil
