@@ -4,9 +4,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -90,11 +90,8 @@ func WriteAlong(w io.Writer, column string, points []Point, family model.Family)
 		records[0] = records[0][:4]
 	}
 	for _, p := range points {
-		var record []string
-		for _, v := range []float64{p.X, p.Line.Fitted, p.Line.Lower, p.Line.Upper, p.New.Lower, p.New.Upper}[:len(records[0])] {
-			record = append(record, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		records = append(records, record)
+		record := number.CSVs(p.X, p.Line.Fitted, p.Line.Lower, p.Line.Upper, p.New.Lower, p.New.Upper)
+		records = append(records, record[:len(records[0])])
 	}
 	return csv.NewWriter(w).WriteAll(records)
 }
