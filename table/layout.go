@@ -35,9 +35,9 @@ type wanted struct {
 	made    *made         // nil: rows have no terms
 	options Options
 
-	enclosed *enclosed // nil: nobody asks
-	marks    *Marks    // nil: nobody asks
-	numbered bool      // columns are called by their numbers
+	enclosed *enclosed
+	marks    *Marks // nil: nobody asks
+	numbered bool   // columns are called by their numbers
 }
 
 // names are those of the columns in files.
@@ -266,9 +266,6 @@ type enclosed struct {
 }
 
 func (e *enclosed) add(name string, line, lines int) {
-	if e == nil {
-		return
-	}
 	e.Lock()
 	defer e.Unlock()
 	if e.Cells == 0 || name < e.first.File || name == e.first.File && line < e.first.Line {

@@ -109,7 +109,9 @@ func agree(t *testing.T, text string, w wanted, size int) {
 // wants is what the rows of mixed hold, in scaled units.
 func wants(t testing.TB, missing Missing, na ...string) wanted {
 	t.Helper()
-	return must.Get(Options{Missing: missing, NA: na}.scaled(mixed(t, "")))(t)
+	w := must.Get(Options{Missing: missing, NA: na}.scaled(mixed(t, "")))(t)
+	w.enclosed = &enclosed{}
+	return w
 }
 
 // The borders of blocks are everywhere.
