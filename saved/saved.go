@@ -89,8 +89,11 @@ func (d Dir) releasesOf(custodians int) (paths []string) {
 }
 
 // FormerReleases are those of several that a former run saved.
-func (d Dir) FormerReleases() []string {
-	paths, _ := filepath.Glob(filepath.Join(string(d), "draws-release-*.json")) // the pattern is sound
+func (d Dir) FormerReleases() (paths []string) {
+	names, _ := fs.Glob(os.DirFS(string(d)), "draws-release-*.json") // the pattern is sound
+	for _, name := range names {
+		paths = append(paths, filepath.Join(string(d), name))
+	}
 	return paths
 }
 
