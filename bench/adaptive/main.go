@@ -65,13 +65,14 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	byLevel := f.String("by-level", "", "several looks by the levels of a table's factor are compared with several looks at `dummies`, or with one look by levels: one")
 	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide, on both sides")
 	above := f.Float64("above", 1, "upper bounds are so many `TIMES` as far from lower ones")
+	column := f.Int("column", 0, "`NUMBER` of the one covariate whose bounds these are, after them the response; 0: of all")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
 	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
 	if err := f.Parse(args); err != nil {
 		return nil, err
-	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || !(*above >= 1) || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
+	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || !(*above >= 1) || *column < 0 || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
 		return nil, errors.New("it takes flags alone; a trial, a draw, two steps and bounds once as wide are the least")
 	}
 	several := kind{s.steps, *byLevel != ""}
@@ -97,7 +98,9 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 			return nil, err
 		}
 		for i, v := range r.Rows {
-			r.Rows[i] = ((v+1) / *above - 1) / *wide
+			if at := i%r.m - r.dummies + 1; at > 0 && (*column == 0 || at == *column) { // of numbers, not of dummies
+				r.Rows[i] = ((v+1) / *above - 1) / *wide
+			}
 		}
 		if err := r.fit(ctx); err != nil {
 			return nil, err
