@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -182,5 +183,15 @@ func TestWarnings(t *testing.T) {
 	}
 	if w := Warnings(&posterior.Draws{InfoNames: InfoNames}, Options{}); len(w) != 0 {
 		t.Errorf("no draws: %q", w)
+	}
+}
+
+// What a run is to take is no endless question to a chain that fails.
+func TestExpectEndsWithItsChain(t *testing.T) {
+	improper := function{1, func(g, _ []float64) (float64, error) { g[0] = 0; return 0, nil }}
+	start := func(int, *rand.Rand) (*Sampler, error) { return New(improper, []float64{0}, Options{}) }
+	plan := mcmc.Plan{Chains: 1, Warmup: 10, Draws: 10, Expect: func(_, _ time.Duration) { t.Error("it is told") }}
+	if err := Expect(start, plan, 1); err == nil || !strings.Contains(err.Error(), "improper") {
+		t.Error(err)
 	}
 }

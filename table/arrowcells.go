@@ -122,8 +122,10 @@ func (b *arrowBatch) column(t *arrowType, at places, free *int) *arrowColumn {
 	if t.kind == arrowNull {
 		return c
 	}
-	if b.head.GetInt64(node+8) != 0 { // some are missing
-		c.present = b.buffer(at.buffer, free)
+	if missing := b.head.GetInt64(node + 8); missing != 0 {
+		if c.present = b.buffer(at.buffer, free); missing > 0 && len(c.present) == 0 {
+			panic(errClaims)
+		}
 	}
 	c.data = b.buffer(at.buffer+1, free)
 	more := t.buffers - 2

@@ -37,7 +37,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	f.IntVar(&plan.Chains, "chains", 2, "`NUMBER` of chains")
 	f.IntVar(&plan.Warmup, "warmup", 1000, "`NUMBER` of warm-up iterations of a chain")
 	f.IntVar(&plan.Draws, "draws", 10000, "`NUMBER` of draws of a chain")
-	method := f.String("method", dpreg.DefaultMethod, "`NAME` of the engine")
+	method := f.String("method", "mcmc-exact", "`NAME` of the engine")
 	prior := f.String("prior", "", "prior `FILE`")
 	save := f.String("save", ".", "`DIR` for the draws")
 	if err := f.Parse(args); err != nil {

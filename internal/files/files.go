@@ -93,6 +93,11 @@ func place(path, mark string, mode fs.FileMode, move func(from, to string) error
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
 	}
+	return settle(path, target)
+}
+
+// settle makes a file's name safe from a crash: target is where a path leads.
+func settle(path, target string) error {
 	if err := SyncDir(filepath.Dir(target)); err != nil {
 		return fmt.Errorf("%s: written, but a crash may still undo it: %w", path, err)
 	}
@@ -118,7 +123,7 @@ func PlaceDir(path string, fill func(dir string) error) error {
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
 	}
-	return SyncDir(filepath.Dir(path))
+	return settle(path, path)
 }
 
 // fill writes a file, with its final mode, on to the disk.
@@ -145,7 +150,7 @@ func WriteNew(path string, mode fs.FileMode, text []byte) error {
 	})
 }
 
-// WriteKey writes a secret key, for its owner alone, and what is public of it. Neither is overwritten.
+// WriteKey writes a secret key, for its owner alone, and what is public of it, or neither. None is overwritten.
 func WriteKey(path string, secret []byte, public string, open []byte) error {
 	for _, p := range []string{path, public} {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +160,11 @@ func WriteKey(path string, secret []byte, public string, open []byte) error {
 	if err := WriteNew(path, 0o600, secret); err != nil {
 		return err
 	}
-	return WriteNew(public, 0o644, open)
+	err := WriteNew(public, 0o644, open)
+	if err != nil {
+		os.Remove(path)
+	}
+	return err
 }
 
 // CheckSecret refuses the file of a secret key that its group or others may read or write. Windows has

@@ -31,7 +31,7 @@ func TestGoldens(t *testing.T) {
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: ess, Seed: 1}
+			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
 			d := must.Get(Method{}.Sample(context.Background(), g.Problem, plan))(t)
 			g.Compare(t, d, 0)
 			if worst, j := d.MinESS(0); worst < ess {

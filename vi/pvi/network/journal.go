@@ -50,12 +50,12 @@ func Record(client pvi.Client, dir string, rounds int, memory []float64) (*Journ
 		return nil, err
 	}
 	j := &Journal{client: client, dir: dir, rounds: rounds, memory: memory}
-	names, err := filepath.Glob(filepath.Join(dir, "round-*.json"))
-	if err != nil || len(names) == 0 {
-		return j, err
+	names, _ := fs.Glob(os.DirFS(dir), "round-*.json") // the pattern is sound
+	if len(names) == 0 {
+		return j, nil
 	}
 	var last entry
-	if err := read(slices.MaxFunc(names, longer), &last); err != nil {
+	if err := read(filepath.Join(dir, slices.MaxFunc(names, longer)), &last); err != nil {
 		return nil, err
 	}
 	j.kept = last.Task.Round
