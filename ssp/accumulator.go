@@ -241,6 +241,17 @@ func (s *Statistics) BigInts() []*big.Int {
 	return bigInts(s.sum)
 }
 
+// Gram returns the upper triangle of Σ a aᵀ, a = (1, v), exactly, as multiples of 2^-40 in scaled
+// units; below it are nils. The caller owns it.
+func (s *Statistics) Gram() [][]*big.Int {
+	rest, gram := append([]*big.Int{s.rows()}, s.BigInts()...), make([][]*big.Int, s.m+1)
+	for i := range gram {
+		own := len(gram) - i
+		gram[i], rest = append(make([]*big.Int, i), rest[:own]...), rest[own:]
+	}
+	return gram
+}
+
 func bigInts(sum []int128) []*big.Int {
 	z := make([]*big.Int, len(sum))
 	for i, x := range sum {

@@ -48,10 +48,11 @@ func StatisticsOf(m int, n int64, sums []*big.Int) (*Statistics, error) {
 			return nil, fmt.Errorf("the sum of column %d and that of its squares are not of the same integers: are they rounded?", j+1)
 		}
 	}
-	if !a.everyTwo() {
+	s := a.Statistics()
+	if !everyTwo(s.Gram()) {
 		return nil, errNotGram
 	}
-	return a.Statistics(), nil
+	return s, nil
 }
 
 func int128Of(x *big.Int) int128 {
@@ -60,23 +61,13 @@ func int128Of(x *big.Int) int128 {
 	return int128{hi.Int64(), lo.Uint64()}
 }
 
-// everyTwo tells whether b_ij² ≤ b_ii b_jj throughout, b = Σ a aᵀ, where no diagonal entry
-// is negative.
-func (a *Accumulator) everyTwo() bool {
-	sums := bigInts(a.total)
-	at := func(i, j int) *big.Int {
-		switch {
-		case j == 0:
-			return new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
-		case i == 0:
-			return sums[j-1]
-		}
-		return sums[release.Index(a.m, i-1, j-1)]
-	}
+// everyTwo tells whether b_ij² ≤ b_ii b_jj throughout, b given by its upper triangle, where no
+// diagonal entry is negative.
+func everyTwo(b [][]*big.Int) bool {
 	var left, right big.Int
-	for j := range a.m + 1 {
-		for i := range j {
-			if left.Mul(at(i, j), at(i, j)).Cmp(right.Mul(at(i, i), at(j, j))) > 0 {
+	for j := range b {
+		for i, row := range b[:j] {
+			if left.Mul(row[j], row[j]).Cmp(right.Mul(row[i], b[j][j])) > 0 {
 				return false
 			}
 		}

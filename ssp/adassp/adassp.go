@@ -183,29 +183,13 @@ type sums struct {
 
 // newSums arranges the exact sums of m = p + 1 columns.
 func newSums(s *ssp.Statistics, intercept bool) *sums {
-	m, z := s.Dim(), s.BigInts()
-	p := m - 1
-	first := 0
+	m, first := s.Dim(), 1
 	if intercept {
-		first = 1
+		first = 0
 	}
-	q := p + first
-	x := &sums{xx: make([][]*big.Int, q), xy: make([]*big.Int, q)}
-	for i := range x.xx {
-		x.xx[i] = make([]*big.Int, q)
-	}
-	if intercept {
-		x.xx[0][0] = new(big.Int).Lsh(big.NewInt(s.N), latticeBits)
-		x.xy[0] = z[p]
-	}
-	for j := range p {
-		if intercept {
-			x.xx[0][j+1] = z[j]
-		}
-		for k := j; k < p; k++ {
-			x.xx[first+j][first+k] = z[release.Index(m, j, k)]
-		}
-		x.xy[first+j] = z[release.Index(m, j, p)]
+	x := new(sums)
+	for _, row := range s.Gram()[first:m] {
+		x.xx, x.xy = append(x.xx, row[first:m]), append(x.xy, row[m])
 	}
 	return x
 }
