@@ -6,7 +6,6 @@ import (
 	"math/big"
 
 	"github.com/dpreg/dpreg/internal/number"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 )
@@ -140,17 +139,6 @@ func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) 
 		return release.Noise{}, err
 	}
 	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
-}
-
-// mechanism is the noise that n states, on the integers that count multiples of
-// 2^-digits: its scale is n.Scale·2^digits, exactly.
-func mechanism(n release.Noise, digits uint) (mechanisms.Mechanism, error) {
-	scale := new(big.Rat).SetFloat64(n.Scale)
-	scale.Mul(scale, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), digits)))
-	if n.Kind == release.Gaussian {
-		return mechanisms.Gaussian(scale)
-	}
-	return mechanisms.Laplace(scale)
 }
 
 // roundUp returns the smallest float64 that is not below q.

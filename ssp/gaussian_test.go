@@ -119,14 +119,15 @@ func TestAuditGaussian(t *testing.T) {
 	estimate := func(scale float64) (value, tolerance float64) {
 		drawn := stated
 		drawn.Scale *= scale
-		noise := must.Get(mechanism(drawn, 2*LatticeBits))(t)
 		sd := math.Sqrt2 * drawn.Scale // of u, whose means are ±2
 		c := epsilon * sd * sd / 4
 		count := func(x float64, seed uint64) (hits float64) {
 			s, e := testStatistics(t, []float64{x, 1}), seeded(seed)
 			for range n {
 				z := s.BigInts()
-				noise.AddNoise(z, e)
+				if err := addNoise(drawn.Kind, []part{{z, drawn.Scale, 2 * LatticeBits}}, e); err != nil {
+					t.Fatal(err)
+				}
 				if v := toScaled(z, 2*LatticeBits); v[release.Index(2, 0, 1)]+v[0] > c {
 					hits++
 				}

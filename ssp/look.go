@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -237,6 +238,11 @@ type part struct {
 	digits int
 }
 
+// steps is the scale on the integers, exactly.
+func (p part) steps() *big.Rat {
+	return new(big.Rat).Mul(number.Exactly(p.scale), powerOfTwo(p.digits))
+}
+
 // byScale parts sums in canonical order: linear ones, squares, products of two columns.
 func byScale(m int, z []*big.Int, noise release.Noise, digits int) []part {
 	linear, squares, cross := part{z[:m], noise.Linear, digits}, part{nil, noise.Scale, digits}, part{nil, noise.Cross, digits}
@@ -251,11 +257,15 @@ func byScale(m int, z []*big.Int, noise release.Noise, digits int) []part {
 // addNoise adds noise of this kind to all parts: to each by itself, or, of a ball, to all
 // as one vector.
 func addNoise(kind release.Kind, parts []part, e *mechanisms.Entropy) error {
-	if kind == release.Ball {
+	law := mechanisms.Laplace
+	switch kind {
+	case release.Ball:
 		return addBall(parts, e)
+	case release.Gaussian:
+		law = mechanisms.Gaussian
 	}
 	for _, p := range parts {
-		drawn, err := mechanism(release.Noise{Kind: kind, Scale: p.scale}, uint(p.digits))
+		drawn, err := law(p.steps())
 		if err != nil {
 			return err
 		}
@@ -268,10 +278,7 @@ func addBall(parts []part, e *mechanisms.Entropy) error {
 	var z []*big.Int
 	var scales []*big.Rat
 	for _, p := range parts {
-		scale := new(big.Rat).Mul(number.Exactly(p.scale), powerOfTwo(p.digits))
-		for _, x := range p.z {
-			z, scales = append(z, x), append(scales, scale)
-		}
+		z, scales = append(z, p.z...), append(scales, slices.Repeat([]*big.Rat{p.steps()}, len(p.z))...)
 	}
 	drawn, err := mechanisms.Ball(scales)
 	if err != nil {

@@ -65,19 +65,14 @@ func (h *Magnitudes) Add(row []float64) error {
 	return nil
 }
 
-// bin is the one that x is in. With |x| = f·2^e, f in [½, 1), x lies in
-// (2^(e-1), 2^e], or at the outer edge 2^(e-1) of the bin before where f = ½.
+// bin is the one that x is in.
 func bin(x float64) (i int, ok bool) {
 	if x == 0 || math.IsNaN(x) {
 		return 0, false
 	}
 	exponent := maxExponent
 	if !math.IsInf(x, 0) {
-		f, e := math.Frexp(math.Abs(x))
-		if f == 0.5 {
-			e--
-		}
-		exponent = min(max(e, minExponent), maxExponent)
+		exponent = min(max(ceilLog2(math.Abs(x)), minExponent), maxExponent)
 	}
 	i = exponent - minExponent
 	if x < 0 {

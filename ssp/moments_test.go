@@ -147,16 +147,13 @@ func TestPublishMoments(t *testing.T) {
 func noiseOnMoments(t *testing.T, r *release.Release, s *Statistics, z []*big.Int) {
 	t.Helper()
 	e := seeded(3)
-	for _, step := range []struct {
-		z      []*big.Int
-		digits uint
-		scale  float64
-	}{{[]*big.Int{big.NewInt(s.N)}, 0, r.NNoise}, {s.BigInts(), 40, r.Noise.Scale}, {z, 80, r.Moments.Noise.Scale}} {
+	for _, step := range []part{{[]*big.Int{big.NewInt(s.N)}, r.NNoise, 0}, {s.BigInts(), r.Noise.Scale, 40}, {z, r.Moments.Noise.Scale, 80}} {
 		if step.scale == 0 {
 			continue
 		}
-		noise := must.Get(mechanism(release.Noise{Kind: release.Laplace, Scale: step.scale}, step.digits))(t)
-		noise.AddNoise(step.z, e)
+		if err := addNoise(release.Laplace, []part{step}, e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i, got := range r.Moments.Sums {
 		if want, _ := new(big.Rat).SetFrac(z[i], new(big.Int).Lsh(big.NewInt(1), 80)).Float64(); got != want {
