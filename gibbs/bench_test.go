@@ -88,7 +88,7 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		for name, k := range map[string]mcmc.Kernel[Info]{
 			"default": exact, "CLT": clt,
 			"plain":            newPlain(newSites(alone(obs, prior), rng)),
-			"plain, x's fixed": fixedRun(obs, prior, law).plain(rng),
+			"plain, x's fixed": Method{Kernel: Plain}.fixed(obs, prior, law).start(rng),
 		} {
 			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {
 				t.Errorf("p = %d: the sweep of kernel %s allocates %g times", p, name, n)

@@ -8,6 +8,7 @@ import (
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
 )
 
 // clt is the sweep whose stationary law is the posterior of (φ, n, s, ω) under the
@@ -129,8 +130,8 @@ func (k *clt) flip(phi []float64, rng *rand.Rand) (t transition) {
 	k.law.Constrain(k.params, k.prop)
 	k.law.Set(k.params)
 	k.law.Expect(k.after, k.n)
-	for i, b := range k.noise.Scale {
-		if !k.noise.latent() || k.before[i] == k.after[i] {
+	for i, b := range k.obs.Scale {
+		if k.obs.Kind == release.Gaussian || k.before[i] == k.after[i] {
 			continue
 		}
 		old, rOld, rNew := k.omega[i], k.obs.Z[i]-k.before[i], k.obs.Z[i]-k.after[i]

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -117,7 +118,7 @@ func (m Method) read(p *model.Problem) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
-	return fixedRun(obs, p.Prior.OfRows(obs.N), law), nil
+	return m.fixed(obs, p.Prior.OfRows(obs.N), law), nil
 }
 
 // check refuses kernels that there are not, and several measurements of a sum.
@@ -147,9 +148,9 @@ func (m Method) fixedLaw(obs *model.Observation, prior *model.Prior) (*model.Fix
 
 // run is a problem as a method reads it.
 type run struct {
-	names        []string
-	rows         float64                            // the fewest of a release
-	exact, plain func(*rand.Rand) mcmc.Kernel[Info] // start a chain
+	names []string
+	rows  float64                            // the fewest of a release
+	start func(*rand.Rand) mcmc.Kernel[Info] // a chain
 
 	obs   *model.Observation // of Prior and Noisy, as the next two
 	prior *model.Prior
@@ -157,31 +158,30 @@ type run struct {
 }
 
 func (m Method) hierarchical(p *model.Joint) *run {
-	r := &run{
-		names: p.Names(), rows: math.Inf(1),
-		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newExactSites(p, rng) },
-		plain: func(rng *rand.Rand) mcmc.Kernel[Info] { return newPlain(newSites(p, rng)) },
+	r := &run{names: p.Names(), rows: math.Inf(1)}
+	if m.Kernel != Plain {
+		r.start = func(rng *rand.Rand) mcmc.Kernel[Info] { return newExactSites(p, rng) }
+		return r
 	}
+	r.start = func(rng *rand.Rand) mcmc.Kernel[Info] { return newPlain(newSites(p, rng)) }
 	for _, s := range p.Sites {
-		if m.Kernel == Plain {
-			r.rows = min(r.rows, s.N)
-		}
+		r.rows = min(r.rows, s.N)
 	}
 	return r
 }
 
-func fixedRun(obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
-	return &run{
-		names: obs.RegressionNames(), rows: obs.N, obs: obs, prior: prior, law: law,
-		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
-			return newCLT(obs, prior, newFixed(prior, law), rng)
-		},
-		plain: func(rng *rand.Rand) mcmc.Kernel[Info] {
-			c := newState(obs, prior, newFixed(prior, law), model.NewRegressionParams(obs.Shape))
-			c.start(rng)
-			return newPlain(c)
-		},
+func (m Method) fixed(obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
+	r := &run{names: obs.RegressionNames(), rows: obs.N, obs: obs, prior: prior, law: law}
+	r.start = func(rng *rand.Rand) mcmc.Kernel[Info] {
+		source := newFixed(prior, law)
+		if m.Kernel != Plain {
+			return newCLT(obs, prior, source, rng)
+		}
+		c := newState(obs, prior, source, model.NewRegressionParams(obs.Shape))
+		c.start(rng)
+		return newPlain(c)
 	}
+	return r
 }
 
 // Sample draws from the posterior. Draws are in scaled units, named of Update by
@@ -199,11 +199,7 @@ func (m Method) sample(ctx context.Context, r *run, plan mcmc.Plan) (*posterior.
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	begin := r.exact
-	if m.Kernel == Plain {
-		begin = r.plain
-	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return begin(rng), nil }
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return r.start(rng), nil }
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)
 	if draws != nil {
 		draws.Warnings = append(append(draws.Warnings, m.warnings(r, draws)...), m.fixedWarnings(r)...)

@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/nuts"
@@ -215,12 +216,7 @@ func share(of float64, warmup int) int { return int(of * float64(warmup)) }
 
 // windowCloses tells whether a window of warm-up ends with the last of done steps.
 func windowCloses(done, warmup int) bool {
-	for _, end := range windowEnds {
-		if done == share(end, warmup) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(windowEnds[:], func(end float64) bool { return done == share(end, warmup) })
 }
 
 // fisher is a metric from draws x of warm-up and the gradients g of the log density there:

@@ -53,7 +53,7 @@ func TestInterweave(t *testing.T) {
 					}
 				}
 				if s.own != nil && !all.accepted {
-					same(fmt.Sprintf("site %d", j), s.own.last.logDensity-s.density())
+					same(fmt.Sprintf("site %d", j), s.own.last.logDensity-s.density(g.Prior))
 				}
 			}
 			same("all", all.logDensity-k.density())
@@ -99,7 +99,7 @@ func (c *state) chances(t *testing.T) []float64 {
 }
 
 // density is log p(φ) p(z | s).
-func (s *site) density() float64 {
+func (s *site) density(prior *model.Prior) float64 {
 	logp, square := 0.0, 0.0
 	for i, z := range s.obs.Z {
 		u := (z - s.s[i]) / s.obs.Scale[i]
@@ -114,7 +114,7 @@ func (s *site) density() float64 {
 	case release.Ball: // of one degree of freedom more than entries
 		logp = -math.Sqrt(square)
 	}
-	c := model.NewCoordinates(s.obs.Shape, s.prior)
+	c := model.NewCoordinates(s.obs.Shape, prior)
 	phi := make([]float64, c.Dim())
 	c.Unconstrain(phi, s.params)
 	c.Constrain(model.NewParams(s.obs.Shape), phi)
@@ -125,7 +125,7 @@ func (s *site) density() float64 {
 func (c *sites) density() float64 {
 	logp, shape, prior := 0.0, c.problem.Shape, c.problem.Prior
 	for _, s := range c.all {
-		logp += s.density()
+		logp += s.density(prior)
 	}
 	grad := make([]float64, model.NewCoordinates(shape, prior).Dim())
 	again := model.NewRegressionCoordinates(prior).LogPrior(grad, c.all[0].params)

@@ -144,7 +144,7 @@ func (g *joint) test(dst []float64, k *subject) []float64 {
 		r := k.resid[i] / g.b
 		u := bounded(s / g.n)
 		dst = append(dst, u, u*u, r*r, u*bounded(values[0]))
-		if k.noise.latent() {
+		if k.obs.Kind != release.Gaussian {
 			dst = append(dst, math.Log(k.omega2[i]))
 		}
 	}

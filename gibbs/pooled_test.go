@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/release"
 )
 
 // TestPooledGradient is TestSitesGradient where pooling is partial.
@@ -120,7 +121,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 		for i, v := range s.s {
 			r, u := s.resid[i]/s.obs.Scale[i], bounded(v/s.n)
 			dst = append(dst, u, u*u, r*r, u*bounded(p.Theta[0]), u*bounded(k.hierarchy.Theta[0]))
-			if s.noise.latent() {
+			if s.obs.Kind != release.Gaussian {
 				dst = append(dst, math.Log(s.omega2[i]), bounded(s.resid[i]*s.resid[i]/s.omega2[i]))
 			}
 		}

@@ -14,11 +14,9 @@ import (
 // its steps share; μ_x and T only where the source has them. Its methods are the
 // Gibbs steps; none allocates.
 type state struct {
-	obs   *model.Observation
-	noise noise
-	prior *model.Prior
-	law   source
-	q     int // length of s
+	obs *model.Observation
+	law source
+	q   int // length of s
 
 	n float64 // number of rows: public, or latent where the release noised it
 
@@ -48,7 +46,7 @@ func newState(obs *model.Observation, prior *model.Prior, law source, params *mo
 	q := sh.Statistics()
 	vec := func() []float64 { return make([]float64, q) }
 	c := &state{
-		obs: obs, noise: noise{obs}, prior: prior, law: law, q: q, n: obs.N,
+		obs: obs, law: law, q: q, n: obs.N,
 		params: params, s: vec(), resid: vec(), omega2: vec(),
 		chol: make([]float64, q*q), clt: vec(), gain: vec(), unused: make([]float64, law.Dim()),
 		projection: model.NewProjection(sh.M()),
@@ -179,7 +177,42 @@ func (c *state) drawLatent(rng *rand.Rand) bool {
 	return true
 }
 
-func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
+// drawOmega draws ω² given r = z − s, which is normal with these variances, independent from entry to
+// entry: for Laplace noise of scale b, ω² is exponential of mean 2b², and given r it is GIG(½, 1/b², r²);
+// for Gaussian noise of standard deviation σ it is σ², known; for ball noise of scales s_i it is s_i²V
+// with one V of the χ² law of F degrees.
+func (c *state) drawOmega(rng *rand.Rand) {
+	switch c.obs.Kind {
+	case release.Laplace:
+		for i, b := range c.obs.Scale {
+			c.omega2[i] = variate.LaplaceMixture(b, c.resid[i], rng)
+		}
+	case release.Ball:
+		c.drawBall(rng)
+	default:
+		for i, sd := range c.obs.Scale {
+			c.omega2[i] = sd * sd
+		}
+	}
+}
+
+// drawBall draws V, given residuals of q entries and, where F > q + 1, F − q − 1 more that no
+// one measured, which it draws first, given the V that stands in ω²: with all of them
+// p(V | r) ∝ V^{−½} exp(−½(V + ‖r/s‖²/V)), the law of LaplaceMixture with b = 1.
+func (c *state) drawBall(rng *rand.Rand) {
+	square := 0.0
+	for i, s := range c.obs.Scale {
+		u := c.resid[i] / s
+		square += u * u
+	}
+	if more := c.obs.Freedom - float64(len(c.resid)) - 1; more > 0 {
+		square += c.omega2[0] / (c.obs.Scale[0] * c.obs.Scale[0]) * variate.Chi2(more, rng)
+	}
+	v := variate.LaplaceMixture(1, math.Sqrt(square), rng)
+	for i, s := range c.obs.Scale {
+		c.omega2[i] = s * s * v
+	}
+}
 
 // drawConjugate draws the parameters from their conjugate laws given s.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
@@ -203,50 +236,6 @@ func (c *state) Params(dst []float64) {
 	at := c.params.Write(dst)
 	if c.obs.Count.Latent() {
 		dst[at] = c.n
-	}
-}
-
-// noise is the law of z − s, written as a normal law of independent entries whose
-// variances ω² may be latent: for Laplace noise of scale b, ω² is exponential of
-// mean 2b², and given r = z − s it is GIG(½, 1/b², r²); for Gaussian noise of
-// standard deviation σ it is σ², known; for ball noise of scales s_i it is s_i²V with one V of
-// the χ² law of F degrees.
-type noise struct{ *model.Observation }
-
-// latent reports whether ω² is.
-func (e noise) latent() bool { return e.Kind != release.Gaussian }
-
-// drawVariances draws ω² given z − s.
-func (e noise) drawVariances(omega2, resid []float64, rng *rand.Rand) {
-	switch e.Kind {
-	case release.Laplace:
-		for i, b := range e.Scale {
-			omega2[i] = variate.LaplaceMixture(b, resid[i], rng)
-		}
-	case release.Ball:
-		e.drawBall(omega2, resid, rng)
-	default:
-		for i, sd := range e.Scale {
-			omega2[i] = sd * sd
-		}
-	}
-}
-
-// drawBall draws V, given residuals of q entries and, where F > q + 1, F − q − 1 more that no
-// one measured, which it draws first, given the V that stands in ω²: with all of them
-// p(V | r) ∝ V^{−½} exp(−½(V + ‖r/s‖²/V)), the law of LaplaceMixture with b = 1.
-func (e noise) drawBall(omega2, resid []float64, rng *rand.Rand) {
-	square := 0.0
-	for i, s := range e.Scale {
-		u := resid[i] / s
-		square += u * u
-	}
-	if more := e.Freedom - float64(len(resid)) - 1; more > 0 {
-		square += omega2[0] / (e.Scale[0] * e.Scale[0]) * variate.Chi2(more, rng)
-	}
-	v := variate.LaplaceMixture(1, math.Sqrt(square), rng)
-	for i, s := range e.Scale {
-		omega2[i] = s * s * v
 	}
 }
 

@@ -138,12 +138,13 @@ func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) us
 	for i := range releases {
 		plan.Seed = uint64(i)
 		obs, whole, truth := releasedMoments(t, p, n, nEpsilon/n, l, rng)
-		law, err := (Method{Moments: Noisy}).fixedLaw(obs, prior)
+		m := Method{Moments: Noisy}
+		law, err := m.fixedLaw(obs, prior)
 		if err != nil {
 			u.refused++
 			continue
 		}
-		d := must.Get(Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan))(t)
+		d := must.Get(m.sample(context.Background(), m.fixed(obs, prior, law), plan))(t)
 		_, sd := modeltest.Pooled(d.Column(1))
 		learned = append(learned, 1-sd*sd/variance[1])
 		if holds(d, truth) {
@@ -172,7 +173,8 @@ func TestTrueMomentsCover(t *testing.T) {
 		for i := range fits {
 			obs, _, truth := releasedMoments(t, p, 1000, 3, skewed, rng)
 			plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(i)}
-			d := must.Get(Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan))(t)
+			m := Method{Moments: Prior}
+			d := must.Get(m.sample(context.Background(), m.fixed(obs, prior, law), plan))(t)
 			if holds(d, truth) {
 				held++
 			}
