@@ -44,7 +44,7 @@ func publishAreas(t *testing.T, areas []area, epsilon float64, seed uint64) (cus
 			for i := range v {
 				v[i] = min(1, max(-1, v[i]))
 			}
-			must.Do(t, sums.Add(v))
+			must.Do(t, sums.AddRows(v))
 		}
 		r := noisy(d, sums.Statistics().Vector(), 1000, 6/epsilon, rng)
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("area%d.json", j+1), Release: r})

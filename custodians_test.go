@@ -32,7 +32,7 @@ func (e example) parts(t *testing.T, sizes []int, scale float64) (custodians []d
 		a, f, v := ssp.NewAccumulator(len(e.rows[0])), d.Frame(), make([]float64, len(e.rows[0]))
 		for _, row := range part.rows {
 			f.Scale(v, row)
-			must.Do(t, a.Add(v))
+			must.Do(t, a.AddRows(v))
 		}
 		part.statistics = a.Statistics()
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("part%d.json", j+1), Release: part.written(scale)})
@@ -49,7 +49,7 @@ func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Opti
 	a, f, v := ssp.NewAccumulator(len(e.rows[0])), common.Frame(), make([]float64, len(e.rows[0]))
 	for _, row := range e.rows {
 		f.Scale(v, row)
-		must.Do(t, a.Add(v))
+		must.Do(t, a.AddRows(v))
 	}
 	return must.Get(dpreg.NonPrivate(context.Background(), a.Statistics(), common, o))(t)
 }

@@ -98,7 +98,7 @@ func (p *population) statistics(n int, rng *rand.Rand) (*ssp.Statistics, error) 
 			row[q] += b * row[j]
 		}
 		frame.Scale(row, row)
-		if err := a.Add(row); err != nil {
+		if err := a.AddRows(row); err != nil {
 			return nil, err
 		}
 	}

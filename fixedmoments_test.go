@@ -35,7 +35,7 @@ func uniformRows(t *testing.T, p, n int) example {
 			y += 0.2 * row[j]
 		}
 		row[p] = y // at most 0.7 + 5 sd: as good as never clamped
-		must.Do(t, a.Add(row))
+		must.Do(t, a.AddRows(row))
 		e.rows = append(e.rows, slices.Clone(row))
 	}
 	e.statistics = a.Statistics()

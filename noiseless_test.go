@@ -34,7 +34,7 @@ func (e *example) keep(t *testing.T, n int) {
 	a, f, v := ssp.NewAccumulator(len(e.rows[0])), e.design.Frame(), make([]float64, len(e.rows[0]))
 	for _, row := range e.rows {
 		f.Scale(v, row)
-		must.Do(t, a.Add(v))
+		must.Do(t, a.AddRows(v))
 	}
 	e.statistics = a.Statistics()
 }

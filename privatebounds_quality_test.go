@@ -109,7 +109,7 @@ func (e example) withinBounds(t *testing.T, p release.Privacy, noise *mechanisms
 	a, scaled := ssp.NewAccumulator(len(b.Columns)), make([]float64, len(b.Columns))
 	for _, row := range e.rows {
 		d.Frame().Scale(scaled, row)
-		must.Do(t, a.Add(scaled))
+		must.Do(t, a.AddRows(scaled))
 	}
 	r := must.Get(ssp.Publish(context.Background(), a.Statistics(), d, ssp.AfterBounds(p, b.Epsilon), release.Laplace, ssp.Exact, noise))(t)
 	r = must.Get(r.WithBounds(b, p.Epsilon))(t)

@@ -122,7 +122,7 @@ func TestLeastSquares(t *testing.T) {
 			}
 			x, y = append(x, row[0], row[2]), append(y, row[3])
 			frame.Scale(row, row)
-			must.Do(t, sums.Add(row))
+			must.Do(t, sums.AddRows(row))
 		}
 		theta, se := OrdinaryLeastSquares(sums.Statistics(), d)
 		q := len(x) / n

@@ -163,7 +163,7 @@ func (f *fitter) sum(next func([]float64), n int64, clamp, keep bool) (s *summed
 		row := v
 		if clamp {
 			row = inside
-			err = exact.Add(row)
+			err = exact.AddRows(row)
 		} else {
 			AddSums(plain, row)
 		}

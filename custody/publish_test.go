@@ -271,7 +271,7 @@ func TestChargeBeforeNoise(t *testing.T) {
 func TestLargeDelta(t *testing.T) {
 	a := ssp.NewAccumulator(2)
 	for range 20 {
-		must.Do(t, a.Add([]float64{0.1, 0.2}))
+		must.Do(t, a.AddRows([]float64{0.1, 0.2}))
 	}
 	var said strings.Builder
 	o := ordered(custody.Summed(a.Statistics()), 1)

@@ -97,21 +97,11 @@ func NewAccumulator(m int) *Accumulator {
 	return a
 }
 
-// Add adds a row: m values in the order of v, scaled to [-1,1]. Each is rounded
-// once, to ⌊v·2²⁰ + ½⌋ (the sum in float64; the product is exact). It is an
-// error, and the row is not added, if a value is not in [-1,1] or is not a
-// number, or if MaxRows is reached. Add panics if the row has not length m. It
-// allocates nothing.
-func (a *Accumulator) Add(row []float64) error {
-	if len(row) != a.m {
-		panic(fmt.Sprintf("ssp: a row of length %d for %d columns", len(row), a.m))
-	}
-	return a.AddRows(row)
-}
-
-// AddRows adds rows that lie one after another, as Add adds each. At the first row
-// that is refused it stops: those before it are added. It panics if the length of
-// rows is no multiple of m.
+// AddRows adds rows that lie one after another: m values each in the order of v, scaled
+// to [-1,1], each rounded once, to ⌊v·2²⁰ + ½⌋ (the sum in float64; the product is
+// exact). It is an error if a value is not in [-1,1] or is not a number, or if MaxRows is
+// reached: the row is not added, nor those behind it; those before it are. It panics if
+// the length of rows is no multiple of m. It allocates nothing.
 func (a *Accumulator) AddRows(rows []float64) error {
 	m := a.m
 	if len(rows)%m != 0 {

@@ -105,7 +105,7 @@ func TestManyRows(t *testing.T) {
 		t.Errorf("more than MaxRows rows: error %v", err)
 	}
 	a.n = MaxRows
-	if err := a.Add([]float64{1, 1}); err == nil || !equalInts(a.Statistics().BigInts(), want) {
+	if err := a.AddRows([]float64{1, 1}); err == nil || !equalInts(a.Statistics().BigInts(), want) {
 		t.Errorf("a row beyond MaxRows: error %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestAddRefuses(t *testing.T) {
 	mustAdd(t, a, []float64{0.25, 0.5, -1})
 	before := a.Statistics().BigInts()
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1.0078125, -1.0078125, math.Nextafter(1, 2)} {
-		err := a.Add([]float64{0.4375, bad, 0.3125})
+		err := a.AddRows([]float64{0.4375, bad, 0.3125})
 		if err == nil {
 			t.Fatalf("%v accepted", bad)
 		}
@@ -171,8 +171,7 @@ func TestAddRefuses(t *testing.T) {
 func TestShapeMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no columns": func() { NewAccumulator(0) },
-		"row length": func() { _ = NewAccumulator(2).Add([]float64{1}) },
-		"two rows":   func() { _ = NewAccumulator(2).Add([]float64{1, 1, 1, 1}) },
+		"row length": func() { _ = NewAccumulator(2).AddRows([]float64{1}) },
 		"a part":     func() { _ = NewAccumulator(2).AddRows([]float64{1, 1, 1}) },
 	} {
 		func() {
@@ -204,7 +203,7 @@ func TestSumsDoNotPrint(t *testing.T) {
 func TestAddAllocatesNothing(t *testing.T) {
 	a := NewAccumulator(6)
 	row := []float64{0.1, -0.2, 0.3, -0.4, 0.5, -0.6}
-	if n := testing.AllocsPerRun(1000, func() { _ = a.Add(row) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { _ = a.AddRows(row) }); n != 0 {
 		t.Errorf("%v allocations a row", n)
 	}
 }
@@ -217,7 +216,7 @@ func FuzzAdd(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v float64) {
 		a := NewAccumulator(1)
-		if err := a.Add([]float64{v}); err != nil {
+		if err := a.AddRows([]float64{v}); err != nil {
 			if v >= -1 && v <= 1 {
 				t.Fatalf("refused %v", v)
 			}

@@ -15,7 +15,7 @@ func summed(t *testing.T, rows [][]float64, m int) *Statistics {
 	t.Helper()
 	a := NewAccumulator(m)
 	for _, row := range rows {
-		must.Do(t, a.Add(row))
+		must.Do(t, a.AddRows(row))
 	}
 	return a.Statistics()
 }
@@ -103,7 +103,7 @@ func TestFromVector(t *testing.T) {
 func TestFromVectorIsTheAccumulator(t *testing.T) {
 	a := NewAccumulator(2)
 	for i := range 1000 {
-		must.Do(t, a.Add([]float64{math.Sin(float64(i)), -math.Abs(math.Cos(float64(i)))}))
+		must.Do(t, a.AddRows([]float64{math.Sin(float64(i)), -math.Abs(math.Cos(float64(i)))}))
 	}
 	want := a.Statistics()
 	got, err := FromVector(2, want.N, want.Vector())

@@ -12,7 +12,7 @@ import (
 )
 
 // places is what every pass over rows does with them: it rounds each to the lattice, as
-// Accumulator.Add does, and keeps a digest; and takes them to the frame, by the block, whose
+// Accumulator.AddRows does, and keeps a digest; and takes them to the frame, by the block, whose
 // layout is that of an Accumulator without its first column.
 type places struct {
 	withheld

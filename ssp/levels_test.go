@@ -149,7 +149,7 @@ func TestPublishLevels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	a := NewAccumulator(4)
 	for range 300 {
-		must.Do(t, a.Add(inLevel(2, rng.IntN(2)*2, []float64{2*rng.Float64() - 1, 2*rng.Float64() - 1})))
+		must.Do(t, a.AddRows(inLevel(2, rng.IntN(2)*2, []float64{2*rng.Float64() - 1, 2*rng.Float64() - 1})))
 	}
 	s, truth := a.Statistics(), a.Statistics().Vector()
 	privacy := release.Privacy{Epsilon: 0.5, Neighbours: release.ReplaceOne}
@@ -187,7 +187,7 @@ func TestPublishLevels(t *testing.T) {
 	known.Response.Type = "boolean"
 	for says, half := range map[string][]float64{"in no level": {0, -1, 0, 0}, "or in several": {1, 1, 0, 0}, "between them in a row": {1, -1, 0, 0.5}} {
 		b := NewAccumulator(4)
-		must.Do(t, b.Add(half))
+		must.Do(t, b.AddRows(half))
 		if _, err := PublishLevels(context.Background(), b.Statistics(), known, "f", privacy, release.Laplace, e); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", half, err)
 		}
@@ -256,7 +256,7 @@ func TestPublishPerLevel(t *testing.T) {
 			wide[level-1], wide[2+level] = 1, x
 		}
 		frame.Scale(wide, wide)
-		must.Do(t, all.Add(wide))
+		must.Do(t, all.AddRows(wide))
 	}
 	levels, want := perLevel(t, 2, 2, rows...), all.Statistics().Vector()
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {

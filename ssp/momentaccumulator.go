@@ -53,7 +53,7 @@ func NewMomentAccumulator(p int) *MomentAccumulator {
 }
 
 // Add adds a row, of which the first p values are the covariates, rounded as by
-// Accumulator.Add. It is an error, and the row is not added, if one of these is not
+// Accumulator.AddRows. It is an error, and the row is not added, if one of these is not
 // in [-1,1] or is not a number, or if MaxRows is reached. Add panics if the row is
 // shorter. It allocates nothing.
 func (a *MomentAccumulator) Add(row []float64) error {

@@ -79,7 +79,7 @@ func TestPassIsDivided(t *testing.T) {
 func mustAdd(t testing.TB, a *Accumulator, rows ...[]float64) {
 	t.Helper()
 	for _, row := range rows {
-		must.Do(t, a.Add(row))
+		must.Do(t, a.AddRows(row))
 	}
 }
 
@@ -158,7 +158,7 @@ func many[A any](t *testing.T, all, one A, merge func(a, b A) error, times int64
 func TestMaxRows(t *testing.T) {
 	row := []float64{1, -1}
 	first := NewAccumulator(2)
-	must.Do(t, first.Add(row))
+	must.Do(t, first.AddRows(row))
 	a := many(t, NewAccumulator(2), first, func(a, b *Accumulator) error { return a.Merge(b) }, MaxRows)
 	one := new(big.Int).Lsh(big.NewInt(MaxRows), 2*LatticeBits)
 	minus := new(big.Int).Neg(one)
@@ -167,7 +167,7 @@ func TestMaxRows(t *testing.T) {
 	if s.N != MaxRows || !equalInts(s.BigInts(), want) {
 		t.Fatalf("%d rows: %v", s.N, s.BigInts())
 	}
-	if a.Add(row) == nil || a.Merge(NewAccumulator(2)) != nil || !equalInts(a.Statistics().BigInts(), want) {
+	if a.AddRows(row) == nil || a.Merge(NewAccumulator(2)) != nil || !equalInts(a.Statistics().BigInts(), want) {
 		t.Error("one row more is taken, or changes the sums")
 	}
 	b := NewAccumulator(2)

@@ -195,7 +195,7 @@ func TestPublishAddRemove(t *testing.T) {
 	for _, rows := range [][][]float64{{}, {{1, 1}}, {{0.5, -1}, {1, 1}}} {
 		a := NewAccumulator(2)
 		for _, row := range rows {
-			must.Do(t, a.Add(row))
+			must.Do(t, a.AddRows(row))
 		}
 		pr := release.Privacy{Epsilon: 0.5, Neighbours: release.AddRemove}
 		r, err := Publish(context.Background(), a.Statistics(), testDesign(2), pr, release.Laplace, Exact, seeded(1))
@@ -215,7 +215,7 @@ func TestNoiseOnCount(t *testing.T) {
 	const n = 4000
 	a := NewAccumulator(2)
 	for range 1000 {
-		must.Do(t, a.Add([]float64{0.25, 0.5}))
+		must.Do(t, a.AddRows([]float64{0.25, 0.5}))
 	}
 	s, e := a.Statistics(), seeded(2)
 	for kind, c := range map[release.Kind]struct{ delta, mean, sd float64 }{

@@ -66,7 +66,7 @@ func (c Case) Want(t *testing.T) *ssp.Statistics {
 	a := ssp.NewAccumulator(len(c.Design.Columns()))
 	for row, err := range c.Options.CSV(strings.NewReader(file.String()), c.Name, c.Design) {
 		if err == nil {
-			err = a.Add(row)
+			err = a.AddRows(row)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)

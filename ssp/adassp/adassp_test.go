@@ -20,7 +20,7 @@ func sum(t *testing.T, rows [][]float64) *ssp.Statistics {
 	t.Helper()
 	a := ssp.NewAccumulator(len(rows[0]))
 	for _, row := range rows {
-		must.Do(t, a.Add(row))
+		must.Do(t, a.AddRows(row))
 	}
 	return a.Statistics()
 }
