@@ -19,10 +19,15 @@ import (
 // Beside the sums over rows everything is of size m×m.
 type density struct {
 	*frame
+	likelihood
 	obs   *model.Observation
+	signs []int
+}
+
+// likelihood is p(z | s) of the rows of a frame.
+type likelihood struct {
 	noise *model.Noise
 	sums  sums
-	signs []int
 	s     []float64 // canonical order
 	slope []float64 // the noise's, in s
 	line  []float64 // ∂ log p(z | s) in the linear sums, m
@@ -34,7 +39,7 @@ type sums interface {
 	// write writes s, canonical order, at the frame's point.
 	write(s []float64)
 	// pull adds to the frame's gMean, gL and gS the gradient of a function of s,
-	// given line and quad as density has them, at the point of the last write.
+	// given line and quad as likelihood has them, at the point of the last write.
 	pull(line, quad []float64)
 	// pullRows adds to the gradient in the columns of U, after pull, what comes to
 	// them otherwise than through v̄, L and S.
@@ -42,17 +47,19 @@ type sums interface {
 }
 
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
-	m := obs.Shape.M()
 	r := math.Sqrt(obs.Variance(0)) / obs.N
-	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()), slope: make([]float64, obs.Shape.Statistics()),
-		line: make([]float64, m), quad: make([]float64, m*m)}
-	f.signs = f.frame.signs()
+	f := newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r))
+	return &density{f, newLikelihood(f, model.NewNoise(obs), clamping, 0), obs, f.signs()}
+}
+
+// newLikelihood models clamping to the box, or clipping to a radius other than 0, where clamping is set.
+func newLikelihood(f *frame, noise *model.Noise, clamping bool, radius float64) likelihood {
+	var of sums = newGram(f)
 	if clamping {
-		f.sums = newClamped(f.frame, 0)
-	} else {
-		f.sums = newGram(f.frame)
+		of = newClamped(f, radius)
 	}
-	return f
+	q := f.shape.Statistics()
+	return likelihood{noise, of, make([]float64, q), make([]float64, q), make([]float64, f.m), make([]float64, f.m*f.m)}
 }
 
 // LogDensity returns log p(φ, rows | z) up to a constant, and its gradient.
@@ -60,30 +67,29 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 	if !f.set(x) {
 		return 0, nuts.ErrReject
 	}
-	f.sums.write(f.s)
-	logp := f.prior() + addNoise(f.noise, f.slope, f.line, f.quad, f.s)
-	f.sums.pull(f.line, f.quad)
+	logp := f.prior() + f.logLikelihood()
 	f.pull(grad, x)
 	f.sums.pullRows(grad[f.lead():])
 	return logp, nil
 }
 
-// addNoise returns log p(z | s), and writes its gradient in the m linear statistics
-// and, symmetric, in the m×m quadratic ones.
-func addNoise(noise *model.Noise, slope, line, quad, s []float64) float64 {
-	m := len(line)
-	logp, at := noise.LogDensity(slope, s), m
+// logLikelihood returns log p(z | s) at the frame's point, and adds its gradient to the frame's.
+func (l *likelihood) logLikelihood() float64 {
+	l.sums.write(l.s)
+	m := len(l.line)
+	logp, at := l.noise.LogDensity(l.slope, l.s), m
 	for j := range m {
-		line[j] = slope[j]
+		l.line[j] = l.slope[j]
 		for k := j; k < m; k++ {
-			g := slope[at]
+			g := l.slope[at]
 			if k > j {
 				g *= 0.5
 			}
-			quad[j*m+k], quad[k*m+j] = g, g
+			l.quad[j*m+k], l.quad[k*m+j] = g, g
 			at++
 		}
 	}
+	l.sums.pull(l.line, l.quad)
 	return logp
 }
 

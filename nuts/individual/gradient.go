@@ -58,12 +58,9 @@ func (f *frame) pullScatter(grad []float64) {
 
 // pullCentre finishes the gradient in u_1 = √n ē: −Lᵀ∂μ/√n − u_1.
 func (f *frame) pullCentre(grad, u []float64) {
-	m, root := f.m, math.Sqrt(float64(f.n))
-	for j := range m {
-		g := 0.0
-		for i := j; i < m; i++ {
-			g += f.l[i*m+j] * f.gMu[i]
-		}
+	of, root := f.work[0][:f.m], math.Sqrt(float64(f.n))
+	dense.MulLowerTVec(of, f.l, f.m, f.gMu)
+	for j, g := range of {
 		grad[j] -= g/root + u[j]
 	}
 }

@@ -3,6 +3,7 @@ package individual
 import (
 	"math"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -22,16 +23,11 @@ import (
 // adds to.
 type site struct {
 	*frame
+	likelihood
 	release *model.Site
 	hub     *model.Hub    // of φ_j
 	pooled  *model.Pooled // nil unless pooling is partial
 	theta   []float64     // θ, or θ_j
-	noise   *model.Noise
-	sums    sums
-	s       []float64
-	slope   []float64 // the noise's, in s
-	line    []float64 // as density has them
-	quad    []float64
 	phi     []float64
 	grad    []float64 // in φ_j
 	gTheta  []float64 // in θ, or (θ_j, log σ_j²)
@@ -51,22 +47,17 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	square := func() []float64 { return make([]float64, m*m) }
 	f := &frame{shape: t.Shape, m: m, p: t.Shape.P, n: int(t.Sites[j].N), centre: vec(), scatter: square(), mean: vec(), mu: vec(), l: square(),
 		gMean: vec(), gL: square(), gS: square(), work: [3][]float64{square()}}
-	k := &site{frame: f, release: t.Sites[j], noise: t.Noise(j), s: make([]float64, t.Shape.Statistics()), slope: make([]float64, t.Shape.Statistics()), line: vec(), quad: square(), common: square(),
+	radius := 0.0
+	if of := t.Sites[j].Frame; of != nil {
+		radius = of.Radius
+	}
+	k := &site{frame: f, likelihood: newLikelihood(f, t.Noise(j), clamping, radius), release: t.Sites[j], common: square(),
 		hub: model.NewHub(&model.Joint{Shape: t.Shape, Prior: t.Prior, Shared: true, Partial: t.Partial})}
 	k.phi, k.grad = make([]float64, k.hub.Dim()), make([]float64, k.hub.Dim())
 	k.theta, k.gTheta = k.hub.Params.Theta, k.hub.GTheta
 	if t.Partial {
 		k.pooled = model.NewPooled(k.release, k.hub, nil)
 		k.theta, k.gTheta = k.pooled.Theta, make([]float64, len(k.pooled.Own))
-	}
-	if clamping {
-		radius := 0.0
-		if frame := k.release.Frame; frame != nil {
-			radius = frame.Radius
-		}
-		k.sums = newClamped(f, radius)
-	} else {
-		k.sums = newGram(f)
 	}
 	return k
 }
@@ -79,21 +70,16 @@ func (k *site) add(g, x part) (logp float64, ok bool) {
 	logp = k.hub.LogPrior(k.grad, k.phi)
 	clear(k.gTheta)
 	k.place(x.first, x.rows)
-	k.sums.write(k.s)
-	logp += addNoise(k.noise, k.slope, k.line, k.quad, k.s)
 	clear(k.gMean)
 	clear(k.gL)
 	clear(k.gS)
-	k.sums.pull(k.line, k.quad)
+	logp += k.logLikelihood()
 	k.pullLaw()
 
-	root := math.Sqrt(float64(k.n))
+	of, root := k.work[0][:m], math.Sqrt(float64(k.n))
+	dense.MulLowerTVec(of, k.common, m, k.gMean)
 	for j, u := range x.first {
-		sum := 0.0
-		for i := j; i < m; i++ {
-			sum += k.common[i*m+j] * k.gMean[i]
-		}
-		g.first[j] = sum/root - u
+		g.first[j] = of[j]/root - u
 		logp -= 0.5 * (u*u + k.scatter[j*m+j])
 	}
 	k.pullScatter(g.rows)
