@@ -57,9 +57,7 @@ func (s *Sampler) searchStepSize(rng *rand.Rand) {
 		}
 		epsilon *= factor
 	}
-	if s.err == nil {
-		s.err = errNoStepSize
-	}
+	s.Fail(errNoStepSize)
 }
 
 // accepts tells whether a step of size ε from the state, with a new momentum, is

@@ -3,6 +3,8 @@ package nuts
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
@@ -58,9 +60,7 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 	k := m.head.size
 	if k > 0 {
 		dense.MulLowerVec(m.delta, m.head.factor, k, p)
-		for i, v := range m.delta[:k] {
-			dst[i] += a * v
-		}
+		floats.AddScaled(dst[:k], a, m.delta[:k])
 	}
 	for i := range m.blocks {
 		m.blocks[i].push(dst, a, p)

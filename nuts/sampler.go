@@ -200,8 +200,8 @@ func (s *Sampler) Moved() bool {
 	for _, g := range s.state.g {
 		ok = ok && !math.IsNaN(g) && !math.IsInf(g, 0)
 	}
-	if !ok && s.err == nil {
-		s.err = errOutside
+	if !ok {
+		s.Fail(errOutside)
 	}
 	return ok
 }

@@ -3,6 +3,8 @@ package nuts
 import (
 	"math"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // maxEnergyError marks a divergence, as in Stan.
@@ -147,7 +149,7 @@ func (s *Sampler) step(z *point, epsilon float64) (weight float64, ok bool) {
 // leap moves z by one leapfrog step of size ε, which is negative backwards. The
 // energy is +∞ outside the support.
 func (s *Sampler) leap(z *point, epsilon float64) {
-	z.kick(0.5 * epsilon)
+	floats.AddScaled(z.p, 0.5*epsilon, z.g)
 	s.metric.Push(z.x, epsilon, z.p)
 	if !s.evaluate(z) {
 		z.energy = math.Inf(1)
@@ -185,15 +187,7 @@ func (z *point) refresh(rng *rand.Rand) {
 	z.energy = 0.5*k - z.logp
 }
 
-// kick adds a times the gradient to the momentum.
-func (z *point) kick(a float64) {
-	p := z.p[:len(z.g)]
-	for i, g := range z.g {
-		p[i] += a * g
-	}
-}
-
-// land is the last kick of a step, and sets the energy.
+// land is the last kick of a step, which adds a times the gradient to the momentum, and sets the energy.
 func (z *point) land(a float64) {
 	p, k := z.p[:len(z.g)], 0.0
 	for i, g := range z.g {
