@@ -3,6 +3,8 @@ package gibbs
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -174,7 +176,5 @@ func (t *ancillary) write(s []float64) {
 // settle moves the state to the statistics of v̄ and D.
 func (t *ancillary) settle() {
 	t.write(t.s)
-	for i, z := range t.obs.Z {
-		t.resid[i] = z - t.s[i]
-	}
+	floats.SubTo(t.resid, t.obs.Z, t.s)
 }

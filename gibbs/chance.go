@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -266,7 +268,7 @@ func (c *count) step(phi []float64, rng *rand.Rand) transition {
 		size := c.obs.Count.Scale * math.Exp(2.6*rng.Float64()-1.6)
 		k := math.Copysign(math.Ceil(size*rng.ExpFloat64()), rng.Float64()-0.5)
 		copy(c.prop, phi)
-		axpy(c.prop, k, c.slope)
+		floats.AddScaled(c.prop, k, c.slope)
 		after := c.at(old+k, c.prop)
 		accept := math.Min(1, math.Exp(after-t.logDensity))
 		t.accept += accept / countSteps

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -100,12 +102,12 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	end := logp
 	t := transition{}
 	for t.leapfrogs < steps && !math.IsInf(end, -1) {
-		axpy(h.momentum, 0.5*eps, h.force)
+		floats.AddScaled(h.momentum, 0.5*eps, h.force)
 		h.metric.Push(h.prop, eps, h.momentum)
 		end = h.target.LogDensity(h.propGrad, h.prop)
 		t.leapfrogs++
 		h.metric.Pull(h.force, h.propGrad)
-		axpy(h.momentum, 0.5*eps, h.force)
+		floats.AddScaled(h.momentum, 0.5*eps, h.force)
 	}
 	gain := end - logp - 0.5*(dot(h.momentum, h.momentum)-kinetic)
 	t.divergent = !(gain > -maxEnergyError)
@@ -122,13 +124,6 @@ func dot(a, b []float64) (sum float64) {
 		sum += v * b[i]
 	}
 	return sum
-}
-
-func axpy(dst []float64, a float64, x []float64) {
-	x = x[:len(dst)]
-	for i, v := range x {
-		dst[i] += a * v
-	}
 }
 
 // mover moves coordinates of a density with Laplace's kinks in it: by HMC, and now and
@@ -262,7 +257,7 @@ func (f *fisher) Push(dst []float64, a float64, p []float64) {
 func (f *fisher) Pull(dst, g []float64) {
 	clear(dst)
 	for i, v := range g {
-		axpy(dst, v, f.factor[i*f.k:(i+1)*f.k])
+		floats.AddScaled(dst, v, f.factor[i*f.k:(i+1)*f.k])
 	}
 }
 
@@ -275,8 +270,8 @@ func (f *fisher) add(x, g []float64) {
 	}
 	for i, v := range g {
 		at := i * f.k
-		axpy(f.slopes[at:at+i+1], v, g)
-		axpy(f.draws[at:at+i+1], x[i]-f.mean[i], f.delta)
+		floats.AddScaled(f.slopes[at:at+i+1], v, g[:i+1])
+		floats.AddScaled(f.draws[at:at+i+1], x[i]-f.mean[i], f.delta[:i+1])
 	}
 }
 

@@ -3,6 +3,8 @@ package gibbs
 import (
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -159,14 +161,12 @@ func (t *sharedTarget) at(grad, h []float64) float64 {
 	t.hub.Params.LogW = t.all[0].params.LogW
 	t.hub.Constrain(t.x)
 	logp := others * t.hub.LogPrior(t.grad, t.x)
-	for i := range grad {
-		grad[i] = others * t.grad[held+i]
-	}
+	floats.ScaleTo(grad, others, t.grad[held:])
 	for _, s := range t.all {
 		a := s.ancillary
 		s.follow(a.phi, h, t.rigid)
 		logp += a.density(a.phi, s.among)
-		axpy(grad, 1, a.grad[:len(h)])
+		floats.Add(grad, a.grad[:len(h)])
 		if s.own == nil || t.rigid {
 			continue
 		}
@@ -191,6 +191,6 @@ func (s *site) follow(phi, h []float64, rigid bool) {
 		return
 	}
 	for k, v := range h {
-		axpy(x, v-s.phi[k], s.regression.of(k))
+		floats.AddScaled(x, v-s.phi[k], s.regression.of(k))
 	}
 }

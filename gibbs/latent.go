@@ -3,6 +3,8 @@ package gibbs
 import (
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -65,9 +67,7 @@ func (t *latent) draw(rng *rand.Rand) bool {
 		}
 		t.take(k)
 	}
-	for i, z := range t.obs.Z {
-		t.next[i] = z - t.to[i]
-	}
+	floats.SubTo(t.next, t.obs.Z, t.to)
 	return true
 }
 
@@ -87,7 +87,7 @@ func (t *latent) hold() {
 	model.Scatter(t.r, t.s, m, t.n)
 	whiten(t.r, t.law.Chol, m)
 	for i := range m {
-		axpy(t.r[i*m:i*m+i+1], t.e[i]/t.n, t.e)
+		floats.AddScaled(t.r[i*m:i*m+i+1], t.e[i]/t.n, t.e[:i+1])
 		t.r[i*m+i] -= t.n
 	}
 }
@@ -136,12 +136,12 @@ func (t *latent) take(k int) {
 		t.to[at] -= d
 	}
 	if k == 1 {
-		axpy(t.e, 1, t.step)
+		floats.Add(t.e, t.step)
 	}
 	for i, a := range t.a {
 		row := t.r[i*t.m : i*t.m+i+1]
-		axpy(row, a, t.step)
-		axpy(row, t.step[i], t.a)
+		floats.AddScaled(row, a, t.step[:i+1])
+		floats.AddScaled(row, t.step[i], t.a[:i+1])
 	}
 }
 
@@ -200,7 +200,7 @@ func (t *latent) loadAlone() {
 	}
 	dense.SolveLower(t.law.Chol, t.m, t.a)
 	c := t.towards()
-	axpy(t.g, 1, t.e)
+	floats.Add(t.g, t.e)
 	t.prior(1 + c)
 	for i := range t.m {
 		t.observe(i, i, 1)

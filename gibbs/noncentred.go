@@ -1,6 +1,8 @@
 package gibbs
 
 import (
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -39,9 +41,7 @@ func (t *noncentred) hold() {
 	copy(t.now[copy(t.now, h.Centre):], h.Phi)
 	for j, s := range t.all {
 		eta := t.eta[j]
-		for k, v := range s.coefficients() {
-			eta[k] = v - h.Centre[k]
-		}
+		floats.SubTo(eta, s.coefficients(), h.Centre)
 		dense.SolveLower(h.Root, len(eta), eta)
 	}
 }
@@ -145,9 +145,7 @@ func (t *pooled) LogPrior(grad []float64, x *model.Params) (logp float64) {
 		logp = t.LogCovariates(t.grad, x)
 		copy(t.covariates(grad), t.grad[t.k:])
 	}
-	for i, v := range t.hierarchy.Centre {
-		t.slope[i] = v - t.phi[i]
-	}
+	floats.SubTo(t.slope, t.hierarchy.Centre, t.phi[:t.k])
 	dense.SolveLower(t.hierarchy.Root, t.k, t.slope)
 	for _, e := range t.slope {
 		logp -= 0.5 * e * e
@@ -161,6 +159,6 @@ func (t *pooled) LogPrior(grad []float64, x *model.Params) (logp float64) {
 func (t *pooled) PullRows(grad []float64, x *model.Params, gMean, gFactor []float64) {
 	clear(t.grad)
 	t.located.PullRows(t.grad, x, gMean, gFactor)
-	axpy(t.own(grad), 1, t.grad[:t.k])
-	axpy(t.covariates(grad), 1, t.grad[t.k:])
+	floats.Add(t.own(grad), t.grad[:t.k])
+	floats.Add(t.covariates(grad), t.grad[t.k:])
 }

@@ -1,6 +1,8 @@
 package gibbs
 
 import (
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -30,22 +32,20 @@ func (r *rough) at(h *model.Hierarchy) bool {
 	if !r.guess.At(h.Root, h.Centre) {
 		return false
 	}
-	for k, v := range h.Centre {
-		r.centre[k] = r.guess.Law.Mean[k] + v
-	}
+	floats.AddTo(r.centre, r.guess.Law.Mean, h.Centre)
 	return true
 }
 
 // toC replaces w_j by c.
 func (r *rough) toC(x []float64) {
-	axpy(x, -1, r.centre)
+	floats.Sub(x, r.centre)
 	dense.MulLowerTVec(x, r.guess.Law.Root, r.q, x)
 }
 
 // toOwn replaces c by w_j.
 func (r *rough) toOwn(x []float64) {
 	dense.SolveLowerT(r.guess.Law.Root, r.q, x)
-	axpy(x, 1, r.centre)
+	floats.Add(x, r.centre)
 }
 
 // pull replaces the gradient in w_j by that in c.
@@ -108,10 +108,10 @@ func (r *regression) add(grad []float64) {
 	lead := len(grad) - r.own
 	x := grad[lead:]
 	for i, v := range x {
-		axpy(r.square[i*r.own:i*r.own+i+1], v, x)
+		floats.AddScaled(r.square[i*r.own:i*r.own+i+1], v, x[:i+1])
 	}
 	for k, v := range grad[:lead] {
-		axpy(r.cross[k*r.own:(k+1)*r.own], v, x)
+		floats.AddScaled(r.cross[k*r.own:(k+1)*r.own], v, x)
 	}
 }
 
@@ -125,9 +125,7 @@ func (r *regression) update() {
 		}
 	}
 	if dense.Cholesky(r.square, r.own) {
-		for i, v := range r.cross {
-			r.slope[i] = -shrink * v
-		}
+		floats.ScaleTo(r.slope, -shrink, r.cross)
 		for k := range len(r.slope) / max(1, r.own) {
 			dense.SolveLower(r.square, r.own, r.of(k))
 			dense.SolveLowerT(r.square, r.own, r.of(k))

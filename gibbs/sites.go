@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -149,7 +151,7 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 func (c *sites) sum() (rows float64) {
 	clear(c.total)
 	for _, s := range c.all {
-		axpy(c.total, 1, s.statistics())
+		floats.Add(c.total, s.statistics())
 		rows += s.n
 	}
 	return rows

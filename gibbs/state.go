@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
@@ -98,9 +100,7 @@ func (c *state) invent(rng *rand.Rand) {
 			at++
 		}
 	}
-	for j := range m {
-		c.s[j] *= c.n
-	}
+	floats.Scale(c.n, c.s[:m])
 }
 
 // project moves s to the nearest statistics that some data could have, and
@@ -109,9 +109,7 @@ func (c *state) project() bool {
 	if !c.projection.Apply(c.s, c.n) {
 		return false
 	}
-	for i, z := range c.obs.Z {
-		c.resid[i] = z - c.s[i]
-	}
+	floats.SubTo(c.resid, c.obs.Z, c.s)
 	return true
 }
 
@@ -134,9 +132,7 @@ func (c *state) factorLatent() bool {
 func (c *state) logLikelihood() float64 {
 	e := c.gain
 	c.law.Expect(e, c.n)
-	for i, z := range c.obs.Z {
-		e[i] = z - e[i]
-	}
+	floats.SubTo(e, c.obs.Z, e)
 	dense.SolveLower(c.chol, c.q, e)
 	return -0.5 * (dense.LogDet(c.chol, c.q) + dot(e, e))
 }
@@ -282,7 +278,7 @@ func (f *fixed) Pullback(grad []float64, x *model.Params, alpha, w []float64, n 
 	f.Adjoint(f.grad, alpha, w, n)
 	last := len(f.grad) - 1
 	f.grad[last] *= x.Sigma2
-	axpy(grad, 1, f.grad)
+	floats.Add(grad, f.grad)
 }
 
 // located takes the moments of x from normal covariates whose mean and covariance are parameters

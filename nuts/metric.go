@@ -285,8 +285,4 @@ func (b *block) estimate(head []float64) bool {
 }
 
 // take makes the estimate the factor.
-func (b *block) take(unit float64) {
-	for i, v := range b.trial {
-		b.factor[i] = unit * v
-	}
-}
+func (b *block) take(unit float64) { floats.ScaleTo(b.factor, unit, b.trial) }

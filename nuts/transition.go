@@ -276,10 +276,7 @@ func turns(a, b *span) bool {
 // join makes t the span a·b, with b's proposal or a's. It exchanges buffers with
 // a and b, which are spent.
 func (t *span) join(a, b *span, takeSecond bool) {
-	rho, ar, br := t.rho, a.rho[:len(t.rho)], b.rho[:len(t.rho)]
-	for i := range rho {
-		rho[i] = ar[i] + br[i]
-	}
+	floats.AddTo(t.rho, a.rho, b.rho)
 	t.weight = a.weight + b.weight
 	t.begin, a.begin = a.begin, t.begin
 	t.end, b.end = b.end, t.end

@@ -78,9 +78,7 @@ func (g Guide) Gradient(dst, lambda, gradient, epsilon []float64, share float64)
 	for j := range g.scales() {
 		to := g.row(dst, j)
 		last := len(to) - 1
-		for k := range last {
-			to[k] = gradient[j] * epsilon[j-last+k]
-		}
+		floats.ScaleTo(to[:last], gradient[j], epsilon[j-last:j])
 		to[last] = gradient[j]*epsilon[j]*math.Exp(g.row(lambda, j)[last]) + share
 	}
 }

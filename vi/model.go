@@ -10,6 +10,8 @@ package vi
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Model is a log joint density
@@ -166,9 +168,7 @@ func LinearRegression(rows *Rows, sd, shape, scale float64) *Model {
 		},
 		Show: func(dst, theta []float64) {
 			sigma := math.Exp(theta[p] / 2)
-			for j, b := range theta[:p] {
-				dst[j] = sigma * b
-			}
+			floats.ScaleTo(dst[:p], sigma, theta[:p])
 			dst[p] = sigma * sigma
 		},
 	}

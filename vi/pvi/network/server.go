@@ -341,10 +341,5 @@ func (m *member) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
 
 // others tells whether a client but this one is there: if none is, the server may be what is cut off.
 func (s *Server) others(but *member) bool {
-	for _, m := range s.members {
-		if m != but && time.Since(m.seen) < 2*hold {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m != but && time.Since(m.seen) < 2*hold })
 }
