@@ -152,9 +152,8 @@ type run struct {
 	rows  float64                            // the fewest of a release
 	start func(*rand.Rand) mcmc.Kernel[Info] // a chain
 
-	obs   *model.Observation // of Prior and Noisy, as the next two
-	prior *model.Prior
-	law   *model.FixedMoments
+	law      *model.FixedMoments // of Prior and Noisy
+	warnings []string            // of it
 }
 
 func (m Method) hierarchical(p *model.Joint) *run {
@@ -171,7 +170,7 @@ func (m Method) hierarchical(p *model.Joint) *run {
 }
 
 func (m Method) fixed(obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
-	r := &run{names: obs.RegressionNames(), rows: obs.N, obs: obs, prior: prior, law: law}
+	r := &run{names: obs.RegressionNames(), rows: obs.N, law: law, warnings: m.fixedWarnings(obs, prior, law)}
 	r.start = func(rng *rand.Rand) mcmc.Kernel[Info] {
 		source := newFixed(prior, law)
 		if m.Kernel != Plain {
@@ -202,7 +201,7 @@ func (m Method) sample(ctx context.Context, r *run, plan mcmc.Plan) (*posterior.
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return r.start(rng), nil }
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)
 	if draws != nil {
-		draws.Warnings = append(append(draws.Warnings, m.warnings(r, draws)...), m.fixedWarnings(r)...)
+		draws.Warnings = append(append(draws.Warnings, m.warnings(r, draws)...), r.warnings...)
 	}
 	return draws, err
 }
@@ -260,18 +259,15 @@ func (m Method) warnings(r *run, d *posterior.Draws) (w []string) {
 const inConflict = 6
 
 // fixedWarnings tells where moments that are taken for known cannot be.
-func (m Method) fixedWarnings(r *run) (w []string) {
-	if r.law == nil {
-		return nil
-	}
-	sd := func(i int) float64 { return math.Sqrt(r.obs.Variance(i)) }
-	if far := r.law.Conflict(r.obs.Z, r.obs.N, sd, math.Sqrt2*r.obs.Count.Scale); far > inConflict {
+func (m Method) fixedWarnings(obs *model.Observation, prior *model.Prior, law *model.FixedMoments) (w []string) {
+	sd := func(i int) float64 { return math.Sqrt(obs.Variance(i)) }
+	if far := law.Conflict(obs.Z, obs.N, sd, math.Sqrt2*obs.Count.Scale); far > inConflict {
 		w = append(w, fmt.Sprintf("the release's sums of covariates lie up to %.0f standard deviations from what the moments that %s takes for known make of them: these are not the moments of its rows, and the posterior is wrong with them; take gibbs-ss-update, or state another law of the covariates", far, m.Name()))
 	}
 	switch {
 	case m.Moments == Noisy:
 		w = append(w, m.Name()+" takes the noisy moments of the covariates for exact: its intervals are too narrow wherever the noise matters")
-	case r.prior.X == nil:
+	case prior.X == nil:
 		w = append(w, m.Name()+` takes the moments of the covariates for known, and the prior states no "x": those of a normal law serve, with the mean of the covariates' prior and the mean of its T`)
 	}
 	return w
