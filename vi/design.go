@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -105,10 +106,7 @@ func responseName(s *schema.Schema, formula string) string {
 	if strings.TrimSpace(formula) == "" {
 		return s.Columns[len(s.Columns)-1].Name
 	}
-	f, err := schema.ParseFormula(formula)
-	if err != nil {
-		return ""
-	}
+	f, _ := schema.ParseFormula(formula)
 	return f.Response
 }
 
@@ -138,28 +136,19 @@ func (d *Design) addGroup(columns *schema.Schema, group string) error {
 }
 
 // Coefficients is how many a row has: the intercept's first.
-func (d *Design) Coefficients() int {
-	if d.Intercept {
-		return d.own + 1
-	}
-	return d.own
-}
+func (d *Design) Coefficients() int { return d.own + number.Indicator[int](d.Intercept) }
 
 // Longest is the length of the longest row: of the intercept, the dummies of a factor
 // together and any other column, each is at most 1.
 func (d *Design) Longest() float64 {
-	parts := make(map[string]bool)
-	if d.Intercept {
-		parts["(Intercept)"] = true
-	}
+	factors, parts := make(map[string]bool), d.Coefficients()
 	for _, c := range d.Covariates[:d.own] {
 		if c.Factor != "" {
-			parts["factor "+c.Factor] = true
-		} else {
-			parts["column "+c.Name] = true
+			factors[c.Factor] = true
+			parts--
 		}
 	}
-	return math.Sqrt(float64(len(parts)))
+	return math.Sqrt(float64(parts + len(factors)))
 }
 
 // Read reads the rows, and the group of each.
@@ -194,12 +183,7 @@ func (d *Design) coded(j int, v float64, binary bool) float64 {
 
 // group is the level of the group in a row, the baseline where no dummy is 1.
 func (d *Design) group(v []float64) int {
-	for k := range d.groups - 1 {
-		if v[d.own+k] > 0.5 {
-			return k + 1
-		}
-	}
-	return 0
+	return 1 + slices.IndexFunc(v[d.own:d.own+d.groups-1], func(v float64) bool { return v > 0.5 })
 }
 
 // ParameterLabels are those of all parameters but the variance: of each group's coefficients and of

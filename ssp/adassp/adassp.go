@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -157,10 +158,7 @@ type squares struct{ least, xx, xy int64 }
 //
 // It is an error if there are other neighbours.
 func sensitivities(p int, intercept bool, nb release.Neighbours) (squares, error) {
-	q := int64(p)
-	if intercept {
-		q++
-	}
+	q := int64(p + number.Indicator[int](intercept))
 	switch nb {
 	case release.AddRemove:
 		return squares{q * q, q * (q + 1) / 2, q}, nil
@@ -183,10 +181,7 @@ type sums struct {
 
 // newSums arranges the exact sums of m = p + 1 columns.
 func newSums(s *ssp.Statistics, intercept bool) *sums {
-	m, first := s.Dim(), 1
-	if intercept {
-		first = 0
-	}
+	m, first := s.Dim(), number.Indicator[int](!intercept)
 	x := new(sums)
 	for _, row := range s.Gram()[first:m] {
 		x.xx, x.xy = append(x.xx, row[first:m]), append(x.xy, row[m])

@@ -54,12 +54,7 @@ func (f Family) Proper(law []float64) bool {
 		var factor mat.Cholesky
 		return factor.Factorize(f.precision(law))
 	}
-	for _, v := range law[f.Dim:] {
-		if !(v > 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(law[f.Dim:], func(v float64) bool { return v <= 0 })
 }
 
 func finite(x []float64) bool {
