@@ -171,7 +171,7 @@ func (f *fitter) sum(next func([]float64), n int64, clamp, keep bool) (s *summed
 			s.rows = append(s.rows, row...)
 		}
 		if err == nil && s.moments != nil {
-			err = s.moments.Add(inside)
+			err = s.moments.AddRows(inside)
 		}
 		if err != nil {
 			return nil, err

@@ -241,7 +241,7 @@ func beside(all *ssp.MomentAccumulator, m int, scan scanner) scanner {
 		parts, both := make([]*ssp.MomentAccumulator, len(sinks)), make([]func([]float64) error, len(sinks))
 		for i, sink := range sinks {
 			parts[i] = ssp.NewMomentAccumulator(m - 1)
-			both[i] = func(rows []float64) error { return errors.Join(sink(rows), parts[i].AddRows(rows, m)) }
+			both[i] = func(rows []float64) error { return errors.Join(sink(rows), parts[i].AddRows(rows)) }
 		}
 		if err := scan(both...); err != nil {
 			return err

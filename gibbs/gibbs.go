@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"

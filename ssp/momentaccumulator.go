@@ -31,7 +31,7 @@ type MomentAccumulator struct {
 }
 
 // NewMomentAccumulator returns an empty accumulator for rows of p covariates and
-// what follows them. It panics if p is not in 1 … release.MaxMomentCovariates.
+// the response. It panics if p is not in 1 … release.MaxMomentCovariates.
 func NewMomentAccumulator(p int) *MomentAccumulator {
 	if p < 1 || p > release.MaxMomentCovariates {
 		panic(fmt.Sprintf("ssp: moments of %d covariates", p))
@@ -52,19 +52,22 @@ func NewMomentAccumulator(p int) *MomentAccumulator {
 	return a
 }
 
-// Add adds a row, of which the first p values are the covariates, rounded as by
-// Accumulator.AddRows. It is an error, and the row is not added, if one of these is not
-// in [-1,1] or is not a number, or if MaxRows is reached. Add panics if the row is
-// shorter. It allocates nothing.
-func (a *MomentAccumulator) Add(row []float64) error {
-	if len(row) < a.p {
-		panic(fmt.Sprintf("ssp: a row of length %d for %d covariates", len(row), a.p))
+// AddRows adds rows as Accumulator.AddRows does, whatever their responses. It allocates nothing.
+func (a *MomentAccumulator) AddRows(rows []float64) error {
+	for ; len(rows) > 0; rows = rows[a.p+1:] {
+		if err := a.add(rows[:a.p]); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (a *MomentAccumulator) add(covariates []float64) error {
 	if a.n >= MaxRows {
 		return errTooManyRows
 	}
 	linear, products := a.values[:a.p], a.values[a.p:]
-	for j, v := range row[:a.p] {
+	for j, v := range covariates {
 		k, ok := toLattice(v)
 		if !ok {
 			return offBox(j)
@@ -84,16 +87,6 @@ func (a *MomentAccumulator) Add(row []float64) error {
 		a.total[i] = a.total[i].add(times(a.values[f[0]], a.values[f[1]]))
 	}
 	a.n++
-	return nil
-}
-
-// AddRows adds rows of m values each that lie one after another.
-func (a *MomentAccumulator) AddRows(rows []float64, m int) error {
-	for ; len(rows) > 0; rows = rows[m:] {
-		if err := a.Add(rows[:m]); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -40,7 +40,7 @@ func testMoments(t testing.TB, rows ...[]float64) *MomentAccumulator {
 	t.Helper()
 	a := NewMomentAccumulator(len(rows[0]) - 1)
 	for _, row := range rows {
-		must.Do(t, a.Add(row))
+		must.Do(t, a.AddRows(row))
 	}
 	return a
 }
@@ -57,7 +57,7 @@ func TestMomentSumsAreExact(t *testing.T) {
 		parts := []*MomentAccumulator{NewMomentAccumulator(p), NewMomentAccumulator(p), NewMomentAccumulator(p)}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		for _, row := range rows {
-			must.Do(t, parts[rng.IntN(3)].Add(row))
+			must.Do(t, parts[rng.IntN(3)].AddRows(row))
 		}
 		for _, b := range parts[1:] {
 			must.Do(t, parts[0].Merge(b))
@@ -71,7 +71,7 @@ func TestMomentSumsAreExact(t *testing.T) {
 // Doubling by self-merge up to MaxRows: 128 bits hold the sums.
 func TestManyMoments(t *testing.T) {
 	a := NewMomentAccumulator(1)
-	must.Do(t, a.Add([]float64{-1}))
+	must.Do(t, a.AddRows([]float64{-1, 0}))
 	for a.n <= MaxRows/2 {
 		must.Do(t, a.Merge(a))
 	}
@@ -84,7 +84,7 @@ func TestManyMoments(t *testing.T) {
 		t.Errorf("more than MaxRows rows: error %v", err)
 	}
 	a.n = MaxRows
-	if a.Add([]float64{1}) == nil {
+	if a.AddRows([]float64{1, 0}) == nil {
 		t.Error("a row beyond MaxRows")
 	}
 }
@@ -92,7 +92,7 @@ func TestManyMoments(t *testing.T) {
 func TestMomentsRefuse(t *testing.T) {
 	a := NewMomentAccumulator(2)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1.0078125} {
-		if err := a.Add([]float64{0.5, bad, 0}); err == nil || strings.Contains(err.Error(), fmt.Sprint(bad)) {
+		if err := a.AddRows([]float64{0.5, bad, 0}); err == nil || strings.Contains(err.Error(), fmt.Sprint(bad)) {
 			t.Errorf("%v: error %v", bad, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestMomentsRefuse(t *testing.T) {
 		t.Error("merged with another number of covariates")
 	}
 	row := []float64{0.1, -0.2, 0.3}
-	if n := testing.AllocsPerRun(100, func() { _ = a.Add(row) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _ = a.AddRows(row) }); n != 0 {
 		t.Errorf("%v allocations a row", n)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%d"} {

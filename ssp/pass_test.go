@@ -192,16 +192,16 @@ func TestMaxRows(t *testing.T) {
 
 // Their products of degree 4 are the largest sums of all.
 func TestMaxRowsMoments(t *testing.T) {
-	row := []float64{-1}
+	row := []float64{-1, 0}
 	first := NewMomentAccumulator(1)
-	must.Do(t, first.Add(row))
+	must.Do(t, first.AddRows(row))
 	a := many(t, NewMomentAccumulator(1), first, (*MomentAccumulator).Merge, MaxRows)
 	one := new(big.Int).Lsh(big.NewInt(MaxRows), momentBits)
 	want := []*big.Int{new(big.Int).Neg(one), one}
 	if got := a; got.N() != MaxRows || !equalInts(got.BigInts(), want) {
 		t.Errorf("%d rows: %v", got.N(), got.BigInts())
 	}
-	if a.Add(row) == nil {
+	if a.AddRows(row) == nil {
 		t.Error("one row more is taken")
 	}
 }
