@@ -92,14 +92,15 @@ func (g Guide) Entropy(lambda []float64) (sum float64) {
 	return sum
 }
 
-// Moments write mean and standard deviations of θ.
-func (g Guide) Moments(mean, sd, lambda []float64) {
-	copy(mean, lambda[:g.Dim])
+// Moments are mean and standard deviations of θ.
+func (g Guide) Moments(lambda []float64) (mean, sd []float64) {
+	mean, sd = slices.Clone(lambda[:g.Dim]), make([]float64, g.Dim)
 	for j := range g.scales() {
 		row := g.row(lambda, j)
 		last := len(row) - 1
 		sd[j] = math.Hypot(norm(row[:last]), math.Exp(row[last]))
 	}
+	return mean, sd
 }
 
 // Fit is the result of Run. All in it is a function of the noisy sums and of what is
@@ -159,13 +160,7 @@ func (f *Fit) Spent() (float64, error) {
 }
 
 // Moments are mean and standard deviations of θ.
-func (f *Fit) Moments() (mean, sd []float64) { return f.moments(f.Lambda) }
-
-func (f *Fit) moments(lambda []float64) (mean, sd []float64) {
-	mean, sd = make([]float64, f.model.Dim()), make([]float64, f.model.Dim())
-	f.Guide.Moments(mean, sd, lambda)
-	return mean, sd
-}
+func (f *Fit) Moments() (mean, sd []float64) { return f.Guide.Moments(f.Lambda) }
 
 // Constrain returns θ as the model shows it.
 func (f *Fit) Constrain(theta []float64) []float64 {

@@ -274,7 +274,7 @@ func (a *ascent) trace(step int, elbo float64) {
 	if (step+1)*o.Trace/o.Steps == step*o.Trace/o.Steps {
 		return
 	}
-	mean, sd := a.fit.moments(a.lambda)
+	mean, sd := a.guide.Moments(a.lambda)
 	a.fit.Trace = append(a.fit.Trace, Point{Step: step + 1, Mean: mean, SD: sd, ELBO: a.elbo / float64(a.since)})
 	a.elbo, a.since = 0, 0
 }
@@ -288,7 +288,7 @@ func (a *ascent) finish() {
 	if a.half == nil {
 		return
 	}
-	first, _ := a.fit.moments(a.half)
+	first, _ := a.guide.Moments(a.half)
 	mean, sd := a.fit.Moments()
 	a.fit.Moved = make([]float64, len(mean))
 	for j := range mean {

@@ -277,8 +277,7 @@ func (j joint) run(ctx context.Context, m *vi.Model, o vi.Options) (*vi.Fit, err
 	if averaged == 0 {
 		average = lambda
 	}
-	mean, sd := make([]float64, dim), make([]float64, dim)
-	guide.Moments(mean, sd, average)
+	mean, sd := guide.Moments(average)
 	return vi.NewFit(m, mean, sd), nil
 }
 
