@@ -59,7 +59,7 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	}
 	k := &exactSites{sites: c, target: t, phi: make([]float64, c.lead)}
 	if c.lead > 0 {
-		k.shared = newMover(t, rigid{t}, t.signs(), most)
+		k.shared = newMover(t, t.leaving(), t.signs(), most)
 	}
 	if p.Partial {
 		k.spread = newNoncentred(c)

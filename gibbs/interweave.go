@@ -74,7 +74,7 @@ func (k *exactSites) moveShared(rng *rand.Rand) {
 		return
 	}
 	for _, s := range k.all {
-		s.follow(s.ancillary.phi, k.phi, k.target.rigid)
+		s.follow(s.ancillary.phi, k.phi, !k.shared.moved)
 		copy(s.phi, s.ancillary.phi)
 	}
 }
@@ -116,8 +116,8 @@ type sharedTarget struct {
 	*sites
 	hub     *model.Hub // h, behind (θ, log σ²) where pooling is partial and these held
 	x, grad []float64  // of hub
-	rigid   bool       // at the last point
-	record  bool       // whether the regressions take a gradient from the next
+	rigid   bool
+	record  bool // whether the regressions take a gradient from the next
 }
 
 // sharedHub are the coordinates of a problem's shared parameters other than the spread.
@@ -138,21 +138,14 @@ func (t *sharedTarget) signs() (at []int) {
 
 func (t *sharedTarget) Dim() int { return t.lead }
 
+// leaving is the density with x left where it is.
+func (t sharedTarget) leaving() *sharedTarget {
+	t.rigid = true
+	return &t
+}
+
 // LogDensity returns the log density, and the slope that is followed.
 func (t *sharedTarget) LogDensity(grad, h []float64) float64 {
-	t.rigid = false
-	return t.at(grad, h)
-}
-
-// rigid is the density with x left where it is.
-type rigid struct{ *sharedTarget }
-
-func (t rigid) LogDensity(grad, h []float64) float64 {
-	t.sharedTarget.rigid = true
-	return t.at(grad, h)
-}
-
-func (t *sharedTarget) at(grad, h []float64) float64 {
 	others, held := 1-float64(len(t.all)), 0 // the prior of h is in each site's density
 	if t.problem.Partial {
 		others, held = 1, copy(t.x, t.hierarchy.Centre)

@@ -54,7 +54,7 @@ func TestPooledGradient(t *testing.T) {
 		}
 		if c.Shared {
 			checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
-			checkSlope(t, rigid{k.target}, k.all[0].phi[:k.lead], k.all...)
+			checkSlope(t, k.target.leaving(), k.all[0].phi[:k.lead], k.all...)
 		}
 		k.spread.hold()
 		checkSlope(t, k.spread, k.spread.now, k.all...)
