@@ -19,36 +19,31 @@ var errNotGram = errors.New("the sums are none that rows can have together: thei
 // sum of another size or parity, a matrix Σ a aᵀ, a = (1, v), of which two rows and columns are
 // not positive semidefinite. Errors tell nothing of the sums. It panics if m < 1.
 func StatisticsOf(m int, n int64, sums []*big.Int) (*Statistics, error) {
-	a := NewAccumulator(m)
+	s := NewAccumulator(m).Statistics()
 	switch {
 	case n < 0:
 		return nil, errors.New("a negative number of rows")
 	case n > MaxRows:
 		return nil, errTooManyRows
-	case len(sums) != len(a.total):
-		return nil, fmt.Errorf("%d sums where %d columns have %d", len(sums), m, len(a.total))
+	case len(sums) != len(s.sum):
+		return nil, fmt.Errorf("%d sums where %d columns have %d", len(sums), m, len(s.sum))
 	}
-	a.n = n
-	limit := new(big.Int).Lsh(big.NewInt(1), 100)
-	for i, sum := range sums {
-		if sum.CmpAbs(limit) > 0 {
-			return nil, fmt.Errorf("sum %d is none that so many rows can have", i+1)
-		}
-		a.total[i] = int128Of(sum)
-	}
-	if err := a.check(); err != nil {
+	if err := check(m, n, sums); err != nil {
 		return nil, err
 	}
-	for j := range m {
-		if a.total[j].lo%unit != 0 {
+	s.N = n
+	for i, sum := range sums {
+		s.sum[i] = int128Of(sum)
+	}
+	for j, sum := range s.sum[:m] {
+		if sum.lo%unit != 0 {
 			return nil, fmt.Errorf("sum %d is none that so many rows can have", j+1)
 		}
 		// k² and k are both even or both odd.
-		if square := a.total[release.Index(m, j, j)]; (a.total[j].lo>>LatticeBits^square.lo)&1 != 0 {
+		if square := s.sum[release.Index(m, j, j)]; (sum.lo>>LatticeBits^square.lo)&1 != 0 {
 			return nil, fmt.Errorf("the sum of column %d and that of its squares are not of the same integers: are they rounded?", j+1)
 		}
 	}
-	s := a.Statistics()
 	if !everyTwo(s.Gram()) {
 		return nil, errNotGram
 	}
@@ -152,7 +147,7 @@ func (a *Accumulator) UnmarshalBinary(data []byte) error {
 		b.total[i] = int128{int64(binary.BigEndian.Uint64(rest)), binary.BigEndian.Uint64(rest[8:])}
 		rest = rest[encodedSum:]
 	}
-	if err := b.check(); err != nil {
+	if err := check(b.m, b.n, bigInts(b.total)); err != nil {
 		return fmt.Errorf("the encoding is damaged: %w", err)
 	}
 	*a = *b
@@ -161,10 +156,10 @@ func (a *Accumulator) UnmarshalBinary(data []byte) error {
 
 // check refuses sums that n rows in the box, or persons of whom each counts as one (AddPerson), cannot have:
 // |Σ k_i k_j| ≤ 2⁴⁰n, and no negative sums of squares.
-func (a *Accumulator) check() error {
-	limit := new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
-	square, left := a.m, a.m // the place of the next sum of squares, and the row's length
-	for i, sum := range bigInts(a.total) {
+func check(m int, n int64, sums []*big.Int) error {
+	limit := new(big.Int).Lsh(big.NewInt(n), 2*LatticeBits)
+	square, left := m, m // the place of the next sum of squares, and the row's length
+	for i, sum := range sums {
 		bad := sum.CmpAbs(limit) > 0
 		if i == square {
 			bad = bad || sum.Sign() < 0
