@@ -44,10 +44,8 @@ func (s *Sampler) follow(rng *rand.Rand) Info {
 	}
 
 	s.info.Accept = s.acceptSum / s.points
-	s.state.x, s.tree.x = s.tree.x, s.state.x
-	s.state.g, s.tree.g = s.tree.g, s.state.g
-	s.state.logp = s.tree.logp
-	s.info.LogDensity, s.info.Energy = s.tree.logp, s.tree.energy
+	s.state.proposal, s.tree.proposal = s.tree.proposal, s.state.proposal
+	s.info.LogDensity, s.info.Energy = s.state.logp, s.state.energy
 	return s.info
 }
 
@@ -161,19 +159,15 @@ func (s *Sampler) leap(z *point, epsilon float64) {
 // point is a place in phase space. Momentum p and gradient g are in the
 // metric's whitened coordinates, x is not.
 type point struct {
-	x, p, g      []float64
-	logp, energy float64 // energy is H = −log density + ½|p|²
+	proposal
+	p []float64
 }
 
-func newPoint(dim int) point {
-	return point{x: make([]float64, dim), p: make([]float64, dim), g: make([]float64, dim)}
-}
+func newPoint(dim int) point { return point{newProposal(dim), make([]float64, dim)} }
 
 func (z *point) copy(from *point) {
-	copy(z.x, from.x)
+	z.take(from)
 	copy(z.p, from.p)
-	copy(z.g, from.g)
-	z.logp, z.energy = from.logp, from.energy
 }
 
 // refresh draws the momentum, and sets the energy.
@@ -198,10 +192,14 @@ func (z *point) land(a float64) {
 	z.energy = 0.5*k - z.logp
 }
 
-// proposal is the point that a stretch of the trajectory offers as next draw.
+// proposal is what of a point is kept of it as the next draw.
 type proposal struct {
 	x, g         []float64
-	logp, energy float64
+	logp, energy float64 // energy is H = −log density + ½|p|²
+}
+
+func newProposal(dim int) proposal {
+	return proposal{x: make([]float64, dim), g: make([]float64, dim)}
 }
 
 func (t *proposal) take(z *point) {
@@ -221,7 +219,7 @@ type span struct {
 
 func newSpan(dim int) span {
 	vec := func() []float64 { return make([]float64, dim) }
-	return span{begin: vec(), end: vec(), rho: vec(), proposal: proposal{x: vec(), g: vec()}}
+	return span{begin: vec(), end: vec(), rho: vec(), proposal: newProposal(dim)}
 }
 
 // single makes the span of one point.
