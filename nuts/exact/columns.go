@@ -137,7 +137,7 @@ func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
 	}
 	if c.slopes != nil {
-		copy(grad[c.zeta():], c.slopes.gLambda)
+		copy(grad[c.zeta():], c.slopes.scales.gLambda)
 	}
 }
 

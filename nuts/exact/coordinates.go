@@ -84,11 +84,8 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 // dim is the number of coordinates.
 func (c *coordinates) dim() int { return c.ell() + 1 }
 
-// lambda is where the ζ of λ begin.
-func (c *coordinates) lambda() int { return c.end() + c.m - 1 }
-
 // ell is where that of ℓ stands.
-func (c *coordinates) ell() int { return c.lambda() + c.scales.dim() }
+func (c *coordinates) ell() int { return c.zeta() + c.scales.dim() }
 
 // farFromSingular tells whether the posterior is about normal: noise on m×m entries moves the least
 // eigenvalue by 2√m of its sds. In a frame columns are round, and two more are enough; in the box

@@ -32,7 +32,7 @@ type covariates struct {
 	p          int
 	kappa, dof float64   // κ₀, or 0, and ν_n − n
 	precision  []float64 // 1/A_j², or 0
-	scale      []int     // of each column the place of its λ, −1 of none
+	scale      []int     // see scaleOf
 	mu         []float64 // μ_x
 	xi, offset []float64 // ξ and D_xξ
 	delta      []float64 // δ
@@ -44,21 +44,13 @@ type covariates struct {
 func newCovariates(prior *model.Prior) *covariates {
 	p := prior.Covariates.Dim()
 	vec := func() []float64 { return make([]float64, p) }
-	c := &covariates{prior: prior.Covariates, p: p, kappa: prior.Covariates.Kappa, dof: prior.Covariates.Dof + 1, scale: make([]int, p),
+	c := &covariates{prior: prior.Covariates, p: p, kappa: prior.Covariates.Kappa, dof: prior.Covariates.Dof + 1, scale: scaleOf(prior),
 		precision: vec(), mu: vec(), xi: vec(), offset: vec(), delta: vec(), g: vec(), gMu: vec(), chol: make([]float64, p*p), inv: make([]float64, p*p)}
 	if prior.MeanSD != nil {
 		c.kappa, c.dof = 0, prior.Covariates.Dof
 	}
 	for j, sd := range prior.MeanSD {
 		c.precision[j] = 1 / (sd * sd)
-	}
-	for j := range c.scale {
-		c.scale[j] = -1
-	}
-	for at, s := range latentScales(prior) {
-		for _, j := range s.Covariates {
-			c.scale[j] = at
-		}
 	}
 	return c
 }

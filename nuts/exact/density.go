@@ -40,18 +40,15 @@ type density struct {
 	noise       *model.Noise
 	s           []float64
 	rows        *rowCount
-	xi, lambda  []float64
 	ell         float64
-
-	gXi, gLambda []float64
-	byN          float64 // of the noise, at fixed v̄ and D
-	logJ         float64 // of coordinates
+	byN         float64 // of the noise, at fixed v̄ and D
+	logJ        float64 // of coordinates
 }
 
 func newDensity(site *model.Site, prior *model.Prior) *density {
 	shape, m := site.Shape, site.Shape.M()
 	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
-		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z)), gXi: make([]float64, m-1)}
+		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z))}
 	f.rows = newRowCount(site.Observation, f.noise)
 	f.rows.a, f.rows.b = 0.5*float64(m), 0.5*math.Ln2
 	f.rows.covariance(shape.P, f.covariates.dof)
@@ -71,9 +68,8 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	}
 	f.obs = site.Observation
 	f.coordinates = newCoordinates(site, prior, f.response, clear)
-	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
 	if hidden(site.Observation) {
-		f.coordinates.slopes = newSlopesOfX(told(site), f.coordinates.scales, f.lambda, f.gLambda)
+		f.coordinates.slopes = newSlopesOfX(told(site), f.coordinates.scales)
 	}
 	return f
 }
@@ -91,30 +87,28 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 	f.own.n = f.rows.of(x)
 	f.ell, logJ, ok = f.coordinates.take(f.own, x)
 	f.ell += f.logScale[f.obs.Shape.P]
-	at := f.coordinates.lambda()
-	f.xi = x[at-f.obs.Shape.P : at]
 	f.common.see(f.own)
 	if f.noisy != f.common {
 		f.noisy.see(f.own)
 	}
 	if f.coordinates.slopes == nil {
-		f.coordinates.scales.set(f.lambda, x[at:], f.common.d, f.own.m)
+		f.coordinates.scales.set(x[f.coordinates.zeta():], f.common.d, f.own.m)
 	}
 	return logJ, ok
 }
 
 // value returns the log density alone, and leaves the noise's gradient in noisy.
 func (f *density) value(x []float64) (logp float64, ok bool) {
-	t := f.common.statistics
+	t, c := f.common.statistics, f.coordinates
 	f.logJ, ok = f.set(x)
 	if !ok || !f.rows.within(t.n) {
 		return 0, false
 	}
-	byX, ok := f.covariates.value(t, f.xi, f.lambda)
+	byX, ok := f.covariates.value(t, x[c.end():c.zeta()], c.scales.lambda)
 	if !ok {
 		return 0, false
 	}
-	byY, ok := f.response.value(t, f.ell, f.lambda)
+	byY, ok := f.response.value(t, f.ell, c.scales.lambda)
 	if !ok {
 		return 0, false
 	}
@@ -122,10 +116,10 @@ func (f *density) value(x []float64) (logp float64, ok bool) {
 	noise, byN := f.noisy.addNoise(f.noise, f.noisy.gMean, f.noisy.e)
 	f.byN = byN
 	logp = f.logJ + (byX + byY + noise)
-	for i, log := range f.coordinates.logSquare {
+	for i, log := range c.logSquare {
 		logp += f.power(i) * (0.5*log + f.logScale[i])
 	}
-	logp = f.coordinates.scales.addPrior(logp, f.lambda)
+	logp = c.scales.addPrior(logp)
 	return logp + f.rows.value(t.n), true
 }
 
@@ -139,17 +133,18 @@ func (f *density) power(i int) float64 {
 
 // slope writes the gradient where value was last.
 func (f *density) slope(grad, x []float64) {
-	to, t, m := f.common, f.common.statistics, f.own.m
+	to, t, c, m := f.common, f.common.statistics, f.coordinates, f.own.m
 	if f.noisy != to {
 		to.clear()
 	}
-	f.coordinates.scales.slope(f.gLambda, f.lambda)
-	byN := f.byN + f.covariates.slope(to.gMean, to.gD, to.e, f.gXi, f.gLambda, t, f.xi, f.lambda)
-	byEll, d := f.response.slope(to.gMean, to.gD, to.e, f.gLambda, t, f.ell, f.lambda)
+	lambda, gLambda, xi, zeta := c.scales.lambda, c.scales.gLambda, c.end(), c.zeta()
+	c.scales.slope()
+	byN := f.byN + f.covariates.slope(to.gMean, to.gD, to.e, grad[xi:zeta], gLambda, t, x[xi:zeta], lambda)
+	byEll, d := f.response.slope(to.gMean, to.gD, to.e, gLambda, t, f.ell, lambda)
 	byN += d
 	t.pull(to.gD, to.e)
-	if f.coordinates.slopes == nil {
-		f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, to.gD, m)
+	if c.slopes == nil {
+		c.scales.pull(grad[zeta:], to.gD, m)
 	}
 	to.toOwn()
 	if f.noisy != to {
@@ -157,10 +152,9 @@ func (f *density) slope(grad, x []float64) {
 		to.add(f.noisy)
 	}
 	for i := range m {
-		byN += 0.5*f.coordinates.logSquare[i] + f.logScale[i]
+		byN += 0.5*c.logSquare[i] + f.logScale[i]
 		to.gD[i*m+i] += f.power(i) / f.own.d[i*m+i]
 	}
-	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
-	f.coordinates.pull(grad, f.own, to.gMean, to.gD, byEll, x)
+	c.pull(grad, f.own, to.gMean, to.gD, byEll, x)
 	f.rows.pull(grad, t.n, byN)
 }

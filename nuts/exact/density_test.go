@@ -138,7 +138,7 @@ func withRows(obs *model.Observation, prior *model.Prior) []*density {
 		if c.slopes != nil {
 			c.slopes = nil
 		} else {
-			c.slopes = newSlopesOfX(min(1, c.p-1), c.scales, other.lambda, other.gLambda)
+			c.slopes = newSlopesOfX(min(1, c.p-1), c.scales)
 		}
 	}
 	return []*density{f, other}
@@ -295,7 +295,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 		f.common.vector(b.s)
 		inUnits(noisy, b.s, n, c.Shape.M(), alone(obs).Units)
 		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), noisy)
-		b.sigma, b.lambda = math.Exp(f.ell), f.lambda
+		b.sigma, b.lambda = math.Exp(f.ell), f.coordinates.scales.lambda
 		copy(b.x.MuX, f.covariates.mu)
 		if obs.Count.Latent() {
 			noise, _ := model.NewNoise(obs).LogCount(n)
@@ -361,7 +361,7 @@ func (b *bayes) logJacobian(f *density, x []float64) float64 {
 	const h = 1e-5
 	q := len(b.s)
 	p := b.shape.P
-	size := q + p + 1 + len(f.lambda)
+	size := q + p + 1 + len(f.coordinates.scales.lambda)
 	unused := make([]float64, f.Dim())
 	after, before, d := make([]float64, size), make([]float64, size), mat.NewDense(size, size, nil)
 	for i := range size {
@@ -375,7 +375,7 @@ func (b *bayes) logJacobian(f *density, x []float64) float64 {
 			f.common.vector(side.dst[:q])
 			copy(side.dst[q:], f.covariates.mu)
 			side.dst[q+p] = f.ell
-			copy(side.dst[q+p+1:], f.lambda)
+			copy(side.dst[q+p+1:], f.coordinates.scales.lambda)
 		}
 		x[i] = v
 		for j := range size {

@@ -19,7 +19,10 @@ type freeScales struct {
 	rate    []float64 // 1/A²
 	shape   []float64 // ½ν
 	psi     []float64 // diagonal of Ψ₀
+	of      []int     // see scaleOf
 	energy  []float64 // Q at the last set
+
+	lambda, gLambda []float64 // λ, and the gradient in it
 
 	root, up, inv    []float64 // D_x, Kᵀ and W⁻¹, p×p
 	weighed, product []float64 // see pull
@@ -36,6 +39,17 @@ func latentScales(prior *model.Prior) (free []model.Scale) {
 	return free
 }
 
+// scaleOf is of each covariate the place of its λ, −1 of none.
+func scaleOf(prior *model.Prior) []int {
+	of := slices.Repeat([]int{-1}, prior.Covariates.Dim())
+	for at, s := range latentScales(prior) {
+		for _, j := range s.Covariates {
+			of[j] = at
+		}
+	}
+	return of
+}
+
 // ofCovariates is the part of a prior that is of the covariates' law.
 func ofCovariates(prior *model.Prior) *model.Prior {
 	part := *prior
@@ -46,7 +60,7 @@ func ofCovariates(prior *model.Prior) *model.Prior {
 func newFreeScales(prior *model.Prior) *freeScales {
 	d := prior.Covariates
 	p := d.Dim()
-	f := &freeScales{p: p, root: make([]float64, p*p), up: make([]float64, p*p), inv: make([]float64, p*p),
+	f := &freeScales{p: p, of: scaleOf(prior), root: make([]float64, p*p), up: make([]float64, p*p), inv: make([]float64, p*p),
 		weighed: make([]float64, p*p), product: make([]float64, p*p)}
 	for j := range p {
 		f.psi = append(f.psi, d.Scale[j*p+j])
@@ -54,15 +68,15 @@ func newFreeScales(prior *model.Prior) *freeScales {
 	for _, s := range latentScales(prior) {
 		f.columns, f.rate, f.shape = append(f.columns, s.Covariates), append(f.rate, s.Rate()), append(f.shape, s.Shape())
 	}
-	f.energy = make([]float64, len(f.rate))
+	f.energy, f.lambda, f.gLambda = make([]float64, len(f.rate)), make([]float64, len(f.rate)), make([]float64, len(f.rate))
 	return f
 }
 
 // dim is the number of coordinates.
 func (f *freeScales) dim() int { return len(f.rate) }
 
-// set writes λ, given D, m×m.
-func (f *freeScales) set(lambda, zeta, d []float64, m int) {
+// follow takes Q of D, m×m.
+func (f *freeScales) follow(d []float64, m int) {
 	p := f.p
 	for i := range p {
 		copy(f.root[i*p:i*p+i+1], d[i*m:])
@@ -74,44 +88,49 @@ func (f *freeScales) set(lambda, zeta, d []float64, m int) {
 			row := f.up[j*p+j : (j+1)*p]
 			f.energy[i] += 0.5 * f.psi[j] * dot(row, row)
 		}
-		lambda[i] = zeta[i] + math.Log(f.energy[i])
+	}
+}
+
+// set takes λ of ζ, given D, m×m.
+func (f *freeScales) set(zeta, d []float64, m int) {
+	f.follow(d, m)
+	for i, q := range f.energy {
+		f.lambda[i] = zeta[i] + math.Log(q)
 	}
 }
 
 // place writes the coordinates of λ, given D, m×m.
-func (f *freeScales) place(zeta, lambda, d []float64, m int) {
-	clear(zeta)
-	at := make([]float64, len(zeta))
-	f.set(at, zeta, d, m)
-	for i, v := range at {
-		zeta[i] = lambda[i] - v
+func (f *freeScales) place(zeta, d []float64, m int) {
+	f.follow(d, m)
+	for i, q := range f.energy {
+		zeta[i] = f.lambda[i] - math.Log(q)
 	}
 }
 
 // addPrior adds log p(λ) to logp, and slope writes its gradient.
-func (f *freeScales) addPrior(logp float64, lambda []float64) float64 {
-	for i, v := range lambda {
+func (f *freeScales) addPrior(logp float64) float64 {
+	for i, v := range f.lambda {
 		logp -= f.shape[i]*v + f.rate[i]*math.Exp(-v)
 	}
 	return logp
 }
 
-func (f *freeScales) slope(grad, lambda []float64) {
-	for i, v := range lambda {
-		grad[i] = f.rate[i]*math.Exp(-v) - f.shape[i]
+func (f *freeScales) slope() {
+	for i, v := range f.lambda {
+		f.gLambda[i] = f.rate[i]*math.Exp(-v) - f.shape[i]
 	}
 }
 
 // pull writes the gradient in ζ, given that in λ, and adds to that in D, m×m:
 // ∂(W⁻¹)_jj/∂D_ab = −2(W⁻¹)_aj K_bj.
-func (f *freeScales) pull(grad, gLambda, gD []float64, m int) {
+func (f *freeScales) pull(grad, gD []float64, m int) {
 	p := f.p
 	dense.MulABtLower(f.inv, f.up, dense.Upper, f.up, dense.Upper, p)
 	clear(f.weighed)
 	for i, columns := range f.columns {
-		grad[i] = gLambda[i]
+		grad[i] = f.gLambda[i]
 		for _, j := range columns {
-			c := gLambda[i] * f.psi[j] / f.energy[i]
+			c := f.gLambda[i] * f.psi[j] / f.energy[i]
 			for b := j; b < p; b++ {
 				f.weighed[b*p+j] = c * f.up[j*p+b]
 			}

@@ -114,7 +114,7 @@ func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	if f.noisy != f.own {
 		f.noisy.see(t)
 	}
-	byY, ok := f.linked.take(t, f.noisy.statistics, x[f.x.dim():f.end()], f.x.lambda)
+	byY, ok := f.linked.take(t, f.noisy.statistics, x[f.x.dim():f.end()], f.x.scales.lambda)
 	f.noisy.spread()
 	return logp + byY, ok
 }
@@ -142,14 +142,14 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 // slope writes the gradient where value was last.
 func (f *generalized) slope(grad, x []float64) {
 	t, noisy, y := f.own, f.noisy, f.x.dim()
-	f.x.begin()
+	f.x.scales.slope()
 	noisy.pull(noisy.gD, noisy.e)
 	if t == noisy {
 		clear(t.e)
 	} else {
 		t.clear()
 	}
-	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy, f.x.gLambda, f.x.lambda)
+	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy, f.x.scales.gLambda, f.x.scales.lambda)
 	if t != noisy {
 		t.add(noisy)
 	}

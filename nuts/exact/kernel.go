@@ -153,8 +153,8 @@ func (f *density) start(x []float64, rng *rand.Rand) bool {
 	}
 	f.rows.set(x, n)
 	f.own.disperse(f.s, f.obs, n, rng)
-	for i := range f.obs.Shape.P + f.coordinates.scales.dim() + 1 {
-		x[f.coordinates.lambda()-f.obs.Shape.P+i] = rng.NormFloat64()
+	for i := f.coordinates.end(); i < f.coordinates.dim(); i++ {
+		x[i] = rng.NormFloat64()
 	}
 	return f.coordinates.place(x, f.own)
 }

@@ -59,7 +59,7 @@ func (f *byLevel) keep(x []float64) {
 func (f *byLevel) drawGiven(rng *rand.Rand) bool {
 	f.params.Sigma2, f.params.LogW = math.Exp(2*f.ell), f.response.sigma.logW
 	f.law.draw(f.tau, rng)
-	return f.response.draw(f.params.Theta, f.law.roots, f.prior.sums, f.prior.statistics, f.lambda, rng)
+	return f.response.draw(f.params.Theta, f.law.roots, f.prior.sums, f.prior.statistics, f.scales.lambda, rng)
 }
 
 // draw draws the parameters given the statistics.

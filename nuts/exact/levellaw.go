@@ -33,7 +33,7 @@ type levelLaw struct {
 	kappa     float64
 	more, dof float64   // ν_n − n, and ν_n
 	precision []float64 // 1/A_j², or 0
-	scale     []int     // of each column the place of its λ, −1 of none
+	scale     []int     // see scaleOf
 	roots     []float64 // √n_l
 
 	mu, rest, xi, t, delta [][]float64 // μ_l, r_l, ξ_l, t, δ_l, a row a level

@@ -116,7 +116,7 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	f.ell = 0.5*c.logSquare[q] + x[f.end()]/f.root + f.logScale
 	w.spread()
 	f.prior.see(w, f.sums, f.law.roots)
-	f.scales.set(f.lambda, x[f.freeAt():], w.d, d)
+	f.scales.set(x[f.freeAt():], w.d, d)
 	return math.Abs(f.ell) < -leastLog
 }
 
@@ -144,11 +144,11 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	p := f.prior
-	byX, ok := f.law.value(p.statistics, p.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	byX, ok := f.law.value(p.statistics, p.sums, x[f.zetaAt():f.freeAt()], f.scales.lambda)
 	if !ok {
 		return 0, false
 	}
-	byY, ok := f.response.value(p.statistics, f.law.roots, p.sums, f.ell, f.lambda)
+	byY, ok := f.response.value(p.statistics, f.law.roots, p.sums, f.ell, f.scales.lambda)
 	if !ok {
 		return 0, false
 	}
@@ -157,19 +157,19 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
-	return f.scales.addPrior(logp, f.lambda), true
+	return f.scales.addPrior(logp), true
 }
 
 // slope writes the gradient where value was last.
 func (f *byLevel) slope(grad, x []float64) {
 	w, p, q, d := f.within, f.prior, f.q, f.q+1
 	f.begin()
-	byEll := f.response.slope(p.gSums, p.gD, p.e, f.gLambda, p.statistics, f.law.roots, p.sums)
-	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.lambda)
+	byEll := f.response.slope(p.gSums, p.gD, p.e, f.scales.gLambda, p.statistics, f.law.roots, p.sums)
+	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.scales.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.scales.lambda)
 	p.pull(f.gSums, f.gD, f.e)
 	f.pullTold()
 	w.pull(f.gD, f.e)
-	f.scales.pull(grad[f.freeAt():f.end()], f.gLambda, f.gD, d)
+	f.scales.pull(grad[f.freeAt():f.end()], f.gD, d)
 	for i := range d {
 		f.gD[i*d+i] += f.power(i) / w.d[i*d+i]
 	}

@@ -100,9 +100,9 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.logJ += byY
 	w.spread()
 	s.tell()
-	s.scales.set(s.lambda, x[s.freeAt():], w.d, w.m)
-	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.lambda)
-	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda) + s.ofN + s.spare
+	s.scales.set(x[s.freeAt():], w.d, w.m)
+	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.scales.lambda)
+	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY) + s.ofN + s.spare
 	for i, log := range s.columns.logSquare {
 		s.logp += 0.5 * s.power(i) * log
 	}

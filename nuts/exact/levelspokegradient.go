@@ -18,12 +18,12 @@ func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
 	w, seen := s.within, s.levelSums.prior
 	clear(grad)
 	s.begin()
-	s.law.slope(seen.gSums, grad[s.zetaAt():s.freeAt()], seen.gD, seen.e, s.gLambda, seen.statistics, x[s.zetaAt():s.freeAt()], s.lambda)
+	s.law.slope(seen.gSums, grad[s.zetaAt():s.freeAt()], seen.gD, seen.e, s.scales.gLambda, seen.statistics, x[s.zetaAt():s.freeAt()], s.scales.lambda)
 	seen.pull(s.gSums, s.gD, s.e)
 	s.pullTold()
 	w.pull(s.gD, s.e)
 	s.pullY(grad[s.end():], x[s.end():])
-	s.scales.pull(grad[s.freeAt():s.end()], s.gLambda, s.gD, w.m)
+	s.scales.pull(grad[s.freeAt():s.end()], s.gD, w.m)
 	for i := range s.q {
 		s.gD[i*w.m+i] += s.power(i) / w.d[i*w.m+i]
 	}

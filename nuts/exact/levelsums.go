@@ -65,10 +65,9 @@ type levelSums struct {
 	rate          []float64 // B
 	most, byMost  float64   // restOfY's, where y has columns of F
 
-	lambda, gLambda []float64
-	gSums, gD, e    []float64
-	logJ            float64
-	share, tau      []float64 // of levels, and T within them
+	gSums, gD, e []float64
+	logJ         float64
+	share, tau   []float64 // of levels, and T within them
 
 	units       *levelUnits
 	prior       *byPrior
@@ -133,7 +132,6 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
 		gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), share: vec(levels), tau: vec(q * q)}
-	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
 	f.readTold()
 	first := len(obs.Told.Counts)
 	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(first)
@@ -343,7 +341,7 @@ func (f *levelSums) begin() {
 	clear(f.e)
 	clear(f.gSums)
 	f.prior.clear()
-	f.scales.slope(f.gLambda, f.lambda)
+	f.scales.slope()
 }
 
 // pullSums writes the gradient in coordinates of F, and adds to gD that in D_jj.

@@ -11,19 +11,15 @@ type rowsOfX struct {
 	columns    *columns
 	covariates *covariates
 	scales     *freeScales
-
-	lambda, gLambda []float64
 }
 
 func newRowsOfX(c *columns, prior *model.Prior) *rowsOfX {
-	f := &rowsOfX{columns: c, covariates: newCovariates(prior), scales: newFreeScales(prior)}
-	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
-	return f
+	return &rowsOfX{columns: c, covariates: newCovariates(prior), scales: newFreeScales(prior)}
 }
 
 // xi and zeta are where ξ and ζ begin, and dim is where these end.
 func (f *rowsOfX) xi() int   { return f.columns.end() }
-func (f *rowsOfX) zeta() int { return f.xi() + f.columns.p }
+func (f *rowsOfX) zeta() int { return f.columns.zeta() }
 func (f *rowsOfX) dim() int  { return f.zeta() + f.scales.dim() }
 
 // power is that of D_ii at n, the Jacobian of ξ counted in.
@@ -37,24 +33,21 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 	}
 	logp += 0.5 * f.columns.product.value()
 	t.spread()
-	f.scales.set(f.lambda, x[f.zeta():], t.d, t.m)
-	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.lambda)
+	f.scales.set(x[f.zeta():], t.d, t.m)
+	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.scales.lambda)
 	for i, log := range f.columns.logSquare {
 		logp += 0.5 * f.power(i, t.n) * log
 	}
-	return f.scales.addPrior(logp, f.lambda) + byX, ok
+	return f.scales.addPrior(logp) + byX, ok
 }
 
-// begin writes to gLambda the prior's gradient.
-func (f *rowsOfX) begin() { f.scales.slope(f.gLambda, f.lambda) }
-
 // pull writes the gradient in x where take was last, of a density of t to which take's is added, given that in
-// v̄, in D, in W as statistics.pull has it, and in gLambda after begin. It spends these, and returns the
+// v̄, in D, in W as statistics.pull has it, and in λ, of which scales.slope was first. It spends these, and returns the
 // derivative in n.
 func (f *rowsOfX) pull(grad, x []float64, t *statistics, gMean, gD, e []float64) (byN float64) {
-	byN = f.covariates.slope(gMean, gD, e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
+	byN = f.covariates.slope(gMean, gD, e, grad[f.xi():f.zeta()], f.scales.gLambda, t, x[f.xi():f.zeta()], f.scales.lambda)
 	t.pull(gD, e)
-	f.scales.pull(grad[f.zeta():f.dim()], f.gLambda, gD, t.m)
+	f.scales.pull(grad[f.zeta():f.dim()], gD, t.m)
 	for i, log := range f.columns.logSquare {
 		byN += 0.5 * log
 		gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]

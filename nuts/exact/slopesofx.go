@@ -26,12 +26,8 @@ import "math"
 //
 // beside what the correlations have.
 type slopesOfX struct {
-	scales          *freeScales
-	of              []int  // of each column the place of its λ; −1 of none
-	first           []bool // whether a_j follows it
-	told            int    // k
-	psi             []float64
-	lambda, gLambda []float64 // the density's
+	scales *freeScales
+	told   int // k
 
 	root  []float64 // √(a_j/ψ_j)
 	w     []float64 // w of row i, m×m
@@ -39,42 +35,35 @@ type slopesOfX struct {
 	gW    []float64
 }
 
-func newSlopesOfX(told int, scales *freeScales, lambda, gLambda []float64) *slopesOfX {
+func newSlopesOfX(told int, scales *freeScales) *slopesOfX {
 	p := scales.p
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &slopesOfX{told: told, scales: scales, of: make([]int, p), first: make([]bool, p), psi: scales.psi, lambda: lambda, gLambda: gLambda,
-		root: vec(p), w: vec(p * p), ratio: vec(p), gW: vec(p)}
-	for j := range s.of {
-		s.of[j] = -1
-	}
-	for at, columns := range scales.columns {
-		for k, j := range columns {
-			s.of[j], s.first[j] = at, k == 0
-		}
-	}
-	return s
+	return &slopesOfX{scales: scales, told: told, root: vec(p), w: vec(p * p), ratio: vec(p), gW: vec(p)}
 }
 
 // begin takes λ of the scales that follow no column.
 func (s *slopesOfX) begin(zeta []float64) {
 	for i, columns := range s.scales.columns {
 		if len(columns) == 0 {
-			s.lambda[i] = zeta[i] + math.Log(s.scales.rate[i])
+			s.scales.lambda[i] = zeta[i] + math.Log(s.scales.rate[i])
 		}
 	}
 }
 
 // follow takes a_i, given D_ii², and returns the part of log J that rows behind have of it.
 func (s *slopesOfX) follow(i int, square float64, zeta []float64) (logJ float64) {
-	s.root[i] = 1 / math.Sqrt(s.psi[i])
-	if at := s.of[i]; at >= 0 {
-		if s.first[i] {
-			s.lambda[at] = zeta[at] + math.Log(s.scales.rate[at]+0.5*s.psi[i]/square)
+	s.root[i] = 1 / math.Sqrt(s.scales.psi[i])
+	if at := s.scales.of[i]; at >= 0 {
+		if s.first(at, i) {
+			s.scales.lambda[at] = zeta[at] + math.Log(s.scales.rate[at]+0.5*s.scales.psi[i]/square)
 		}
-		s.root[i] *= math.Exp(0.5 * s.lambda[at])
+		s.root[i] *= math.Exp(0.5 * s.scales.lambda[at])
 	}
 	return s.behind(i) * math.Log(s.root[i]*math.Sqrt(square))
 }
+
+// first tells whether a scale follows column i.
+func (s *slopesOfX) first(at, i int) bool { return s.scales.columns[at][0] == i }
 
 // behind is how many rows have a slope on column i.
 func (s *slopesOfX) behind(i int) float64 {
@@ -118,8 +107,8 @@ func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) (byLeft 
 		at := (k + j) * m
 		grad[j] = s.root[k+j] * dot(gW[:j+1], d[at+k:])
 		addScaled(gD[at+k:at+k+j+1], v*s.root[k+j], gW)
-		if at := s.of[k+j]; at >= 0 {
-			s.gLambda[at] += 0.5 * grad[j] * v
+		if at := s.scales.of[k+j]; at >= 0 {
+			s.scales.gLambda[at] += 0.5 * grad[j] * v
 		}
 	}
 	return (0.5*byF*f - 1) / c.left[i*m+k]
@@ -129,14 +118,14 @@ func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) (byLeft 
 func (s *slopesOfX) pullFollow(gD, d []float64, m, i int) {
 	v, behind := d[i*m+i], s.behind(i)
 	gD[i*m+i] += behind / v
-	at := s.of[i]
+	at := s.scales.of[i]
 	if at < 0 {
 		return
 	}
-	s.gLambda[at] += 0.5 * behind
-	if s.first[i] {
-		psi := s.psi[i]
-		gD[i*m+i] -= s.gLambda[at] * psi / (v * (s.scales.rate[at]*v*v + 0.5*psi))
+	s.scales.gLambda[at] += 0.5 * behind
+	if s.first(at, i) {
+		psi := s.scales.psi[i]
+		gD[i*m+i] -= s.scales.gLambda[at] * psi / (v * (s.scales.rate[at]*v*v + 0.5*psi))
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	}
 	s.view.add(s.noisy)
 	if s.x != nil {
-		s.x.begin()
+		s.x.scales.slope()
 		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.statistics, s.gMean, s.gD, s.e)
 	}
 	byX, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
