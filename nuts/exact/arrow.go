@@ -16,10 +16,10 @@ type arrow struct {
 
 func newArrow(at []int) *arrow {
 	h := at[0]
-	a := &arrow{at: at, c: make([]float64, h*h), spokes: make([]struct{ r, k []float64 }, len(at)-1)}
+	a := &arrow{at: at, c: vec(h * h), spokes: make([]struct{ r, k []float64 }, len(at)-1)}
 	for j := range a.spokes {
 		size := at[j+1] - at[j]
-		a.spokes[j].r, a.spokes[j].k = make([]float64, size*size), make([]float64, h*size)
+		a.spokes[j].r, a.spokes[j].k = vec(size*size), vec(h*size)
 	}
 	return a
 }
@@ -100,3 +100,6 @@ func addScaled(dst []float64, c float64, v []float64) {
 		dst[i] += c * v[i]
 	}
 }
+
+// vec allocates.
+func vec(n int) []float64 { return make([]float64, n) }

@@ -63,7 +63,7 @@ const mostRatios = 1 << 14
 
 func newBinomialSum(z, sd, most float64, noise func(sum float64) float64) binomialSum {
 	half := math.Ceil(min(40*sd*most, mostRatios))
-	return binomialSum{sd: sd, most: most, noise: noise, first: math.Round(z*most) - half, ratios: make([]float64, int(2*half)+1)}
+	return binomialSum{sd: sd, most: most, noise: noise, first: math.Round(z*most) - half, ratios: vec(int(2*half) + 1)}
 }
 
 // ratio is that of p(z | S) at k + 1 and k, of 2k − nK.

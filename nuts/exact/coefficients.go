@@ -32,7 +32,7 @@ type freeBlock struct {
 
 func newCoefficients(s model.Shape, prior *model.Prior) *coefficients {
 	p, q, d := s.P, s.Q(), prior.Theta
-	c := &coefficients{p: p, intercept: s.Intercept, centre: make([]float64, p), mean: make([]float64, p), precision: make([]float64, p*p), given: make([]float64, p*p)}
+	c := &coefficients{p: p, intercept: s.Intercept, centre: vec(p), mean: vec(p), precision: vec(p * p), given: vec(p * p)}
 	first := q - p
 	copy(c.mean, d.Mean[first:])
 	if s.Intercept {

@@ -30,7 +30,6 @@ type columns struct {
 // newColumns allocates for p covariates and so many rows, each of its r.
 func newColumns(p, m int, r []float64) *columns {
 	rows := len(r)
-	vec := func(n int) []float64 { return make([]float64, n) }
 	return &columns{p: p, m: m, rows: rows, r: r, origin: vec(rows), centre: vec(rows), linear: vec(rows), fixed: vec(rows), per: vec(rows), wide: vec(rows),
 		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows), bend: vec(rows)}
 }
@@ -39,7 +38,7 @@ func newColumns(p, m int, r []float64) *columns {
 func columnsOf(site *model.Site, prior *model.Prior, rows int) *columns {
 	obs := site.Observation
 	n, reach := rowsTold(obs), obs.Reach()
-	c := newColumns(obs.Shape.P, obs.Shape.M(), make([]float64, rows))
+	c := newColumns(obs.Shape.P, obs.Shape.M(), vec(rows))
 	for j, z := range obs.Z[:rows] {
 		c.r[j] = math.Sqrt(obs.Variance(release.Index(c.m, j, j))) / n
 		c.origin[j] = max(-reach, min(reach, z/n))
@@ -53,7 +52,7 @@ func columnsOf(site *model.Site, prior *model.Prior, rows int) *columns {
 
 // addPrior adds to P_j of the covariates, and makes m_j, what the prior has, in a site's units.
 func (c *columns) addPrior(prior *model.Prior, u *model.Units) {
-	centre := make([]float64, c.p+1)
+	centre := vec(c.p + 1)
 	copy(centre, prior.Covariates.Mean)
 	u.Mean(centre)
 	copy(c.centre[:c.p], centre)

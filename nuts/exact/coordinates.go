@@ -51,7 +51,7 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	p := m - 1
 	n := rowsTold(obs)
 	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
-		products: make([]float64, p), gProducts: make([]float64, p)}
+		products: vec(p), gProducts: vec(p)}
 	r, told := c.r[p], obs.Z[len(obs.Z)-1]/n-c.origin[p]*c.origin[p]
 	var variance float64
 	c.rest, variance = newRestOfY(c.columns, told, !prior.Unscaled)
@@ -64,7 +64,7 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	default:
 		c.per[p] += 1 / response.alpha
 	}
-	slopes := make([]float64, p)
+	slopes := vec(p)
 	for j := range p {
 		c.told = append(c.told, obs.Z[release.Index(m, j, p)]/n)
 		b := a / u.Scale(j)
@@ -112,7 +112,7 @@ func inFrame(obs *model.Observation) bool {
 // below 0.
 func Clearance(obs *model.Observation) float64 {
 	m, n := obs.Shape.M(), rowsTold(obs)
-	scatter := make([]float64, m*m)
+	scatter := vec(m * m)
 	model.Scatter(scatter, obs.Z, m, n)
 	return least(scatter, m) / math.Sqrt(obs.Variance(m))
 }
@@ -137,8 +137,8 @@ func leaning(told, r float64, p int) float64 {
 
 // least returns the least eigenvalue of a symmetric matrix, of which the lower triangle is given.
 func least(a []float64, m int) float64 {
-	values := make([]float64, m)
-	if !dense.SymEigen(values, make([]float64, m*m), a, m, make([]float64, m*m)) {
+	values := vec(m)
+	if !dense.SymEigen(values, vec(m*m), a, m, vec(m*m)) {
 		return 0
 	}
 	return values[0]

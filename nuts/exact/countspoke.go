@@ -38,7 +38,7 @@ func newCountSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *coun
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
-		of: familyOf(t.Family, c.Upper), eta: make([]float64, levels), byEta: make([]float64, levels), rates: make([]rate, levels), laws: make([]binomialSum, levels)}
+		of: familyOf(t.Family, c.Upper), eta: vec(levels), byEta: vec(levels), rates: make([]rate, levels), laws: make([]binomialSum, levels)}
 	s.drawn = t.Shared
 	s.dispersion = newDispersion(raw, s.of, true)
 	for l := range s.laws {
@@ -181,7 +181,7 @@ const countTries = 8
 // move moves counts, by proposals of which either way has the same probability, and draws the levels' shares.
 func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 	s.set(x)
-	logp := make([]float64, s.levels)
+	logp := vec(s.levels)
 	for l := range logp {
 		logp[l], _ = s.ofLevel(l, s.counts[l])
 	}

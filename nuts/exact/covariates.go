@@ -43,9 +43,8 @@ type covariates struct {
 
 func newCovariates(prior *model.Prior) *covariates {
 	p := prior.Covariates.Dim()
-	vec := func() []float64 { return make([]float64, p) }
 	c := &covariates{prior: prior.Covariates, p: p, kappa: prior.Covariates.Kappa, dof: prior.Covariates.Dof + 1, scale: scaleOf(prior),
-		precision: vec(), mu: vec(), xi: vec(), offset: vec(), delta: vec(), g: vec(), gMu: vec(), chol: make([]float64, p*p), inv: make([]float64, p*p)}
+		precision: vec(p), mu: vec(p), xi: vec(p), offset: vec(p), delta: vec(p), g: vec(p), gMu: vec(p), chol: vec(p * p), inv: vec(p * p)}
 	if prior.MeanSD != nil {
 		c.kappa, c.dof = 0, prior.Covariates.Dof
 	}

@@ -40,9 +40,9 @@ type custodian struct {
 }
 
 func newCustodian(t *model.Joint, j int, hub *model.Hub) custodian {
-	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, ratio: 1, theta: hub.Params.Theta, gTheta: make([]float64, t.Shape.Q())}
+	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, ratio: 1, theta: hub.Params.Theta, gTheta: vec(t.Shape.Q())}
 	if c.Columns != nil {
-		c.theta = make([]float64, t.Shape.Q())
+		c.theta = vec(t.Shape.Q())
 	}
 	if t.Partial {
 		var link model.Link
@@ -50,7 +50,7 @@ func newCustodian(t *model.Joint, j int, hub *model.Hub) custodian {
 			link = familyOf(t.Family, c.Upper).link
 		}
 		c.pooled = model.NewPooled(c.Site, hub, link)
-		c.theta, c.gTheta = c.pooled.Theta, make([]float64, len(c.pooled.Own))
+		c.theta, c.gTheta = c.pooled.Theta, vec(len(c.pooled.Own))
 	}
 	return c
 }

@@ -47,8 +47,8 @@ type density struct {
 
 func newDensity(site *model.Site, prior *model.Prior) *density {
 	shape, m := site.Shape, site.Shape.M()
-	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
-		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z))}
+	f := &density{own: newStatistics(m), logScale: vec(m), covariates: newCovariates(prior), response: newResponse(shape, prior),
+		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: vec(len(site.Z))}
 	f.rows = newRowCount(site.Observation, f.noise)
 	f.rows.a, f.rows.b = 0.5*float64(m), 0.5*math.Ln2
 	f.rows.covariance(shape.P, f.covariates.dof)

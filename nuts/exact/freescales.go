@@ -60,15 +60,15 @@ func ofCovariates(prior *model.Prior) *model.Prior {
 func newFreeScales(prior *model.Prior) *freeScales {
 	d := prior.Covariates
 	p := d.Dim()
-	f := &freeScales{p: p, of: scaleOf(prior), root: make([]float64, p*p), up: make([]float64, p*p), inv: make([]float64, p*p),
-		weighed: make([]float64, p*p), product: make([]float64, p*p)}
+	f := &freeScales{p: p, of: scaleOf(prior), root: vec(p * p), up: vec(p * p), inv: vec(p * p),
+		weighed: vec(p * p), product: vec(p * p)}
 	for j := range p {
 		f.psi = append(f.psi, d.Scale[j*p+j])
 	}
 	for _, s := range latentScales(prior) {
 		f.columns, f.rate, f.shape = append(f.columns, s.Covariates), append(f.rate, s.Rate()), append(f.shape, s.Shape())
 	}
-	f.energy, f.lambda, f.gLambda = make([]float64, len(f.rate)), make([]float64, len(f.rate)), make([]float64, len(f.rate))
+	f.energy, f.lambda, f.gLambda = vec(len(f.rate)), vec(len(f.rate)), vec(len(f.rate))
 	return f
 }
 

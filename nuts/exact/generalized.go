@@ -74,7 +74,7 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
-		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: make([]float64, len(obs.Z))}
+		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: vec(len(obs.Z))}
 	f.linked.dispersion = dispersion
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own

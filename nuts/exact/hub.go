@@ -31,7 +31,6 @@ const unseen = 1e9
 
 func newHub(t *model.Joint) *hub {
 	h, p := &hub{Hub: model.NewHub(t)}, t.Shape.P
-	vec := func(n int) []float64 { return make([]float64, n) }
 	squares, _ := noiseOf(t.Sites)
 	if h.r = squares[p]; t.Partial || t.Family != model.Normal || t.Sites[0].PerLevel() {
 		h.r = unseen
@@ -53,7 +52,7 @@ func newHub(t *model.Joint) *hub {
 // of its mean, of all sites together.
 func noiseOf(sites []*model.Site) (squares, linear []float64) {
 	m := sites[0].Shape.M()
-	squares, linear = make([]float64, m), make([]float64, m)
+	squares, linear = vec(m), vec(m)
 	for _, s := range sites {
 		n, toCommon := rowsTold(s.Observation), s.Units.Inverse()
 		for i := range m {

@@ -71,8 +71,7 @@ type ofLevel struct {
 }
 
 func newIndex(of family, n float64, p, levels int) *index {
-	vec := func() []float64 { return make([]float64, p) }
-	t := &index{of: of, n: n, p: p, at: make([]ofLevel, levels), f: vec(), e: vec(), h: vec(), byH: vec(), byE: vec()}
+	t := &index{of: of, n: n, p: p, at: make([]ofLevel, levels), f: vec(p), e: vec(p), h: vec(p), byH: vec(p), byE: vec(p)}
 	for l := range t.at {
 		t.at[l].Along = model.NewAlong(of.mean, of.most)
 	}

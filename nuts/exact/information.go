@@ -19,15 +19,15 @@ func (f *joint) standardise(x []float64) bool {
 	f.hub.Constrain(x[:h])
 	f.hub.prior(f.frame.c)
 	f.takeRest(x)
-	hub, base := make([]float64, h), make([]float64, h)
+	hub, base := vec(h), vec(h)
 	for j, s := range f.spokes {
-		own := make([]float64, f.at[j+1]-f.at[j])
+		own := vec(f.at[j+1] - f.at[j])
 		r, k := f.frame.spokes[j].r, f.frame.spokes[j].k
 		clear(r)
 		clear(k)
 		s.set(x[f.at[j]:f.at[j+1]])
 		s.prior(r, len(own))
-		zero := make([]float64, len(own))
+		zero := vec(len(own))
 		if !f.slope(base, zero, x, j, nil) {
 			return false
 		}

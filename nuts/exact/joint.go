@@ -64,7 +64,7 @@ func newJoint(t *model.Joint) *joint {
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
-	f.frame, f.x = newArrow(f.at), make([]float64, f.Dim())
+	f.frame, f.x = newArrow(f.at), vec(f.Dim())
 	f.hubSigns, f.signs = f.hub.Signs(), f.spokes[0].signs()
 	if t.Partial {
 		var sites []*model.Pooled

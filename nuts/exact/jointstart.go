@@ -26,8 +26,8 @@ const entryVariance = 0.1
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
 	params, q := model.NewParams(t.Shape), t.Shape.Statistics()
-	total, rows := make([]float64, q), 0.0
-	all, counts := make([][]float64, len(f.spokes)), make([]float64, len(f.spokes))
+	total, rows := vec(q), 0.0
+	all, counts := make([][]float64, len(f.spokes)), vec(len(f.spokes))
 	if f.levels {
 		f.startRows(counts, rng)
 	}
@@ -39,12 +39,12 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 			}
 			counts[j] = n
 		}
-		stats := make([]float64, s.Shape.Statistics())
+		stats := vec(s.Shape.Statistics())
 		newStatistics(s.Shape.M()).disperse(stats, s.Observation, n, rng)
 		s.Units.Common(stats, stats, n)
 		all[j] = stats
 		if s.Columns != nil {
-			stats = make([]float64, q)
+			stats = vec(q)
 			release.AddLevel(stats, s.Columns, n, all[j])
 		}
 		weight := n * entryVariance / (n*entryVariance + s.Variance(0))
@@ -57,7 +57,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 	if t.Family != model.Normal && f.hub.Spread == nil {
 		familyOf(t.Family, t.Sites[0].Upper).link(params)
 	}
-	x := make([]float64, f.Dim())
+	x := vec(f.Dim())
 	hub := x[:f.at[0]]
 	if !f.hub.Unconstrain(hub, params) {
 		return false
@@ -83,7 +83,7 @@ func (f *joint) fit(y, x []float64) bool {
 		return false
 	}
 	f.frame.toY(y, x)
-	way, mode := ascend(f, y), make([]float64, len(x))
+	way, mode := ascend(f, y), vec(len(x))
 	f.frame.toX(x, way.first())
 	f.frame.toX(mode, way.mode())
 	if f.standardise(mode) {

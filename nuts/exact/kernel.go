@@ -58,7 +58,7 @@ func newKernel(f single, rng *rand.Rand) (*nuts.Sampler, error) {
 
 // startAt starts a chain at a start that rows can have, and that has a density in floating point.
 func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.Options, rng *rand.Rand) (*nuts.Sampler, error) {
-	x := make([]float64, f.Dim())
+	x := vec(f.Dim())
 	for range mostStarts {
 		if !start(x, rng) {
 			continue

@@ -45,14 +45,14 @@ func newLevelLaw(prior *model.Prior, levels int) *levelLaw {
 	q := prior.Covariates.Dim()
 	rows := func() (all [][]float64) {
 		for range levels {
-			all = append(all, make([]float64, q))
+			all = append(all, vec(q))
 		}
 		return all
 	}
 	c := newCovariates(prior)
 	f := &levelLaw{prior: prior.Covariates, q: q, kappa: c.kappa, more: prior.Covariates.Dof, precision: c.precision, scale: c.scale,
-		roots: make([]float64, levels), mu: rows(), rest: rows(), xi: rows(), t: rows(), delta: rows(),
-		chol: make([]float64, q*q), inv: make([]float64, q*q), gRest: make([]float64, q), gDelta: make([]float64, q), gXi: make([]float64, q)}
+		roots: vec(levels), mu: rows(), rest: rows(), xi: rows(), t: rows(), delta: rows(),
+		chol: vec(q * q), inv: vec(q * q), gRest: vec(q), gDelta: vec(q), gXi: vec(q)}
 	if f.kappa > 0 {
 		f.more += float64(levels)
 	}

@@ -120,7 +120,7 @@ func (f *levelSums) tries() int {
 //
 // It writes the new coordinates to x, and tells whether anything moved.
 func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand.Rand) (moved bool) {
-	counts, last, before := slices.Clone(f.counts), slices.Clone(f.counts), make([]float64, len(x))
+	counts, last, before := slices.Clone(f.counts), slices.Clone(f.counts), vec(len(x))
 	for range f.times(f.tries()) {
 		s := f.propose(rng)
 		held := rng.IntN(2) == 0
@@ -181,7 +181,7 @@ func (f *levelSums) inSums() (log float64) {
 func (f *levelSums) scatter(counts []float64) []float64 {
 	d := f.q + 1
 	sums, products := f.own[:f.levels*d], f.own[f.levels*d:]
-	w := make([]float64, d*d)
+	w := vec(d * d)
 	for i := range d {
 		for j := range i + 1 {
 			w[i*d+j] = products[release.Index(d, j, i)-d]

@@ -62,7 +62,7 @@ func newLevelResponse(s model.Shape, k int, prior *model.Prior) *levelResponse {
 	f := &levelResponse{coefficients: c, k: k, q: q, dim: q + 2, unscaled: prior.Unscaled, sigma: newSigmaLaw(prior), start: c.level}
 	base := append([]float64(nil), c.precision...)
 	for _, b := range c.free {
-		block, n := make([]float64, s.P*s.P), len(b.slopes)
+		block, n := vec(s.P*s.P), len(b.slopes)
 		for i, row := range b.slopes {
 			for j, column := range b.slopes {
 				block[row*s.P+column] = b.precision[i*n+j]
@@ -78,7 +78,6 @@ func newLevelResponse(s model.Shape, k int, prior *model.Prior) *levelResponse {
 		}
 		f.start -= c.centre[j] * mean
 	}
-	vec := func(n int) []float64 { return make([]float64, n) }
 	f.factor, f.weight = vec(len(f.pieces)), vec(f.dim)
 	f.diagonal, f.pivot, f.dummy, f.left = vec(k), vec(k), vec(k), vec(k+1)
 	f.s, f.z, f.work, f.w, f.rhs = vec(f.dim*f.dim), vec(f.dim*f.dim), vec(f.dim*f.dim), vec(f.dim), vec(f.dim)
@@ -93,14 +92,14 @@ func newLevelResponse(s model.Shape, k int, prior *model.Prior) *levelResponse {
 // vector of ones; of others the vectors are eigenvectors of what a diagonal leaves.
 func (f *levelResponse) addPiece(block []float64, at, slopes int) {
 	k, q, p := f.k, f.q, f.p
-	piece := levelPiece{at: at, slopes: slopes, diag: make([]float64, k), cross: make([]float64, k*q), xx: make([]float64, q*q)}
+	piece := levelPiece{at: at, slopes: slopes, diag: vec(k), cross: vec(k * q), xx: vec(q * q)}
 	for i := range q {
 		for c := range k {
 			piece.cross[c*q+i] = block[c*p+k+i]
 		}
 		copy(piece.xx[i*q:(i+1)*q], block[(k+i)*p+k:])
 	}
-	left, vectors, values, work := make([]float64, k*k), make([]float64, k*k), make([]float64, k), make([]float64, k*k)
+	left, vectors, values, work := vec(k*k), vec(k*k), vec(k), vec(k*k)
 	negligible := 0.0
 	for c := range k {
 		copy(left[c*k:(c+1)*k], block[c*p:])
@@ -121,7 +120,7 @@ func (f *levelResponse) addPiece(block []float64, at, slopes int) {
 	dense.SymEigen(values, vectors, left, k, work)
 	for i, v := range values {
 		if math.Abs(v) > negligible {
-			u := make([]float64, k)
+			u := vec(k)
 			for c := range u {
 				u[c] = vectors[c*k+i]
 			}
@@ -376,7 +375,7 @@ func (f *levelResponse) traceOf(p *levelPiece, at int) (sum float64) {
 func (f *levelResponse) draw(theta []float64, roots, sums []float64, t *statistics, lambda []float64, rng *rand.Rand) bool {
 	k, q, d, p := f.k, f.q, f.q+1, f.p+1 // (η₀, θ_d, β_x)
 	f.coefficients.take(0, lambda)
-	m, row := make([]float64, p*p), make([]float64, p)
+	m, row := vec(p*p), vec(p)
 	add := func(weight float64) {
 		for i, v := range row {
 			addScaled(m[i*p:i*p+i+1], weight*v, row[:i+1])

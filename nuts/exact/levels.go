@@ -31,7 +31,6 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	m, k := obs.Shape.M(), obs.Told.Dummies
 	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
 	part := withinPrior(prior, behind(k, m-1))
-	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), 0, d, d), response: newLevelResponse(obs.Shape, k, part),
 		toldY: vec(q), products: vec(q), gProducts: vec(q), root: math.Sqrt(2 * n)}
 	f.logScale = math.Log(f.units.b[q])
@@ -60,14 +59,14 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 // w_l = 2e_l − (1 + c_d).
 func (f *byLevel) priorY(part *model.Prior, unscaled bool) {
 	d, k, p, r := f.q+1, f.k, f.m-1, f.response
-	dummies, cov := make([]float64, k*k), make([]float64, k*k)
+	dummies, cov := vec(k*k), vec(k*k)
 	for c := range k {
 		copy(dummies[c*k:(c+1)*k], r.precision[c*p:])
 	}
 	if dense.Cholesky(dummies, k) {
 		dense.InverseFromCholesky(cov, dummies, k)
 	}
-	w := make([]float64, k)
+	w := vec(k)
 	for l := range f.levels {
 		mean := r.level
 		for c := range w {

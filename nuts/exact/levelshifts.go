@@ -34,8 +34,8 @@ type levelShifts struct {
 func newLevelShifts(f *levelSums) *levelShifts {
 	d := f.q + 1
 	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), n: f.n, sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
-		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q),
-		moved: make([]float64, len(f.told)), slope: make([]float64, len(f.told))}
+		root: slices.Clone(f.tau), w: vec(d * d), try: vec(d * d), factor: vec(d * d), dev: vec(f.q),
+		moved: vec(len(f.told)), slope: vec(len(f.told))}
 	for i := range f.obs.Told.Parts {
 		s.logP = append(s.logP, f.noise.Part(s.slope, s.now, i))
 	}

@@ -41,14 +41,13 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *leve
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	q := t.Shape.P - k
-	vec := func() []float64 { return make([]float64, levels) }
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
-		eta: vec(), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec()}
+		eta: vec(levels), m: vec(levels), v: vec(levels), byR: vec(levels), byM: vec(levels), byV: vec(levels)}
 	s.drawn = t.Shared
 	s.line = newLineOfD(q, rowsTold(s.obs), s.noiseOfProduct(0, q), s.noiseOfProduct(q, q))
 	if s.ofD = s.line.rowLaw; t.Family != model.Normal {
 		s.line = nil
-		s.gF = make([]float64, q)
+		s.gF = vec(q)
 		of := familyOf(t.Family, c.Upper)
 		s.family = newIndex(of, c.N, q, levels)
 		s.dispersion = newDispersion(raw, of, false)

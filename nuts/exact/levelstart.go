@@ -17,7 +17,7 @@ func (f *levelSums) disperse(rng *rand.Rand) {
 	d := f.q + 1
 	// Means are 0, of the noise of a square.
 	noise := slices.Repeat([]float64{math.Sqrt(f.noiseOfProduct(0, 0))}, release.Length(d))
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: release.Gaussian, Z: make([]float64, len(noise)), Scale: noise, Frame: f.obs.Frame}
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: release.Gaussian, Z: vec(len(noise)), Scale: noise, Frame: f.obs.Frame}
 	for j := range d {
 		for h := j; h < d; h++ {
 			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
@@ -29,7 +29,7 @@ func (f *levelSums) disperse(rng *rand.Rand) {
 			part.Z[at], part.Scale[at] = v, math.Sqrt(f.noiseOfProduct(j, h))
 		}
 	}
-	f.within.disperse(make([]float64, len(part.Z)), part, f.n, rng)
+	f.within.disperse(vec(len(part.Z)), part, f.n, rng)
 }
 
 // startCounts are whole, sum to an n that may be, and are about what z tells, noise drawn anew.
@@ -38,7 +38,7 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 	if f.obs.Count.Latent() {
 		n = f.obs.Count.Most
 	}
-	counts := make([]float64, f.levels)
+	counts := vec(f.levels)
 	for i, z := range told {
 		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
 	}
@@ -107,9 +107,9 @@ func (f *levelSums) placeSums(x, sums []float64) {
 // placeRows writes the coordinates of D_x.
 func (f *levelSums) placeRows(x []float64) {
 	rows := f.columns.rows
-	placed := make([]float64, f.columns.end())
+	placed := vec(f.columns.end())
 	c := *f.columns // place writes coordinates of means, too
-	c.origin, c.linear, c.fixed, c.per = make([]float64, rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), make([]float64, rows)
+	c.origin, c.linear, c.fixed, c.per = vec(rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), vec(rows)
 	c.place(placed, f.within)
 	copy(x[f.rowsAt():f.othersAt()], placed[rows:])
 }

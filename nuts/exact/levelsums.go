@@ -126,7 +126,6 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
 	q, d, n, levels := m-1-k, m-k, rowsTold(obs), obs.Shape.Levels(k)
-	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
 		sums: vec(d * levels), law: newLevelLaw(part, levels), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),

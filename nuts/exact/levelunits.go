@@ -21,8 +21,8 @@ type levelUnits struct {
 }
 
 func newLevelUnits(of *model.Units, m, d int) *levelUnits {
-	u := &levelUnits{d: d, b: make([]float64, d), c: make([]float64, d), a: make([]float64, d*d), same: true,
-		p: make([]float64, d*d), pa: make([]float64, d*d)}
+	u := &levelUnits{d: d, b: vec(d), c: vec(d), a: vec(d * d), same: true,
+		p: vec(d * d), pa: vec(d * d)}
 	back := of.Inverse()
 	for j := range d {
 		row, c := back.Row(m - d + j)
@@ -45,7 +45,7 @@ func (f *levelSums) readTold() {
 	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.same {
 		f.own, f.byOwn = f.told[first:], f.byTold[first:]
 	} else {
-		f.own, f.byOwn = make([]float64, len(f.toldOwn)), make([]float64, len(f.toldOwn))
+		f.own, f.byOwn = vec(len(f.toldOwn)), vec(len(f.toldOwn))
 		f.units.fromNoise(f.toldOwn, f.toldOwn)
 	}
 	f.parts = make([][]int, f.levels)
@@ -100,8 +100,8 @@ func (u *levelUnits) fromNoise(own, told []float64) {
 		copy(own[at:at+d], told[at:at+d])
 		dense.SolveLower(u.a, d, own[at:at+d])
 	}
-	s := append(make([]float64, d), told[products:]...)
-	model.NewUnits(u.a, make([]float64, d)).Common(s, s, 0)
+	s := append(vec(d), told[products:]...)
+	model.NewUnits(u.a, vec(d)).Common(s, s, 0)
 	copy(own[products:], s[d:])
 }
 
@@ -154,8 +154,7 @@ func newByPrior(u *levelUnits, own *levelSums) *byPrior {
 		return &byPrior{own.within, u, own.sums, own.gSums, own.gD, own.e}
 	}
 	d := u.d
-	p := &byPrior{newStatistics(d), u, make([]float64, len(own.sums)), make([]float64, len(own.sums)), make([]float64, d*d), make([]float64, d*d)}
-	return p
+	return &byPrior{newStatistics(d), u, vec(len(own.sums)), vec(len(own.sums)), vec(d * d), vec(d * d)}
 }
 
 // see takes D and F.

@@ -32,7 +32,6 @@ type lineOfD struct {
 
 // newLineOfD allocates for p covariates of n rows, and variances of the noise of sums of their products with y, and of y².
 func newLineOfD(p int, n, product, square float64) *lineOfD {
-	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &lineOfD{rowLaw: newRowLaw(p), beta: vec(p), byA: vec(1), gBeta: vec(p), perSquare: n * n / square}
 	f.per = n * n / product
 	return f

@@ -31,7 +31,6 @@ type lineOfY struct {
 func newLineOfY(site *model.Site) *lineOfY {
 	obs, units := site.Observation, site.Noisy()
 	p, q, m, n := obs.Shape.P, obs.Shape.Q(), obs.Shape.M(), rowsTold(obs)
-	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &lineOfY{row: newLineOfD(p, n, obs.Variance(release.Index(m, 0, p)), obs.Variance(len(obs.Z)-1)), theta: vec(p + 1), gTheta: vec(p + 1), turn: vec((p + 1) * q), turned: vec(q * (p + 1)),
 		shift: vec(p + 1), scale: units.Scale(p), n: n, mean: obs.Z[p] / n, square: obs.Z[len(obs.Z)-1] / n, perMean: n * n / obs.Variance(p), byR: vec(1)}
 	for j := range p {

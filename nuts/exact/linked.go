@@ -47,15 +47,13 @@ const mostTold = 0.9
 func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	obs := site.Observation
 	m, p, n := obs.Shape.M(), obs.Shape.P, obs.N
-	vec := func() []float64 { return make([]float64, p) }
-	square := func() []float64 { return make([]float64, p*p) }
 	sums, told := newSumsOfY(obs, of)
-	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: sums, v: square(), slopes: model.NewConditional(p),
-		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
+	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: sums, v: vec(p * p), slopes: model.NewConditional(p),
+		beta: vec(p), wv: vec(p * p), vb: vec(p), dev: vec(p), pulled: vec(p), covariance: vec(p), gBeta: vec(p), gF: vec(p), work: vec(p), square: vec(p * p)}
 	l.n, l.own = n, l.told
 	l.begin(told)
 	if obs.Told != nil && obs.Told.Response != nil && obs.Told.Response.Frame != nil {
-		l.own = vec()
+		l.own = vec(p)
 		for j := range p {
 			l.own[j] = obs.Z[release.Index(m, j, p)] / n
 		}
@@ -67,7 +65,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 // turn takes V to the units from which these lead to those of the noise, v = Wx + b: WᵀVW.
 func (l *linked) turn(units *model.Units) {
 	p := l.coefficients.p
-	w, vw := make([]float64, p*p), make([]float64, p*p)
+	w, vw := vec(p*p), vec(p*p)
 	for i := range p {
 		row, _ := units.Row(i)
 		copy(w[i*p:], row)
@@ -88,16 +86,16 @@ func (l *linked) turn(units *model.Units) {
 // begin finds V, c, and what z tells of η_a, in the noise's units.
 func (l *linked) begin(t toldSums) {
 	p, n, z, r := l.coefficients.p, l.n, t.z, t.r
-	scatter := make([]float64, l.m*l.m)
+	scatter := vec(l.m * l.m)
 	model.Scatter(scatter, z, l.m, n)
-	a := make([]float64, p*p)
+	a := vec(p * p)
 	for i := range p {
 		for j := range i + 1 {
 			a[i*p+j] = scatter[i*l.m+j] / n
 		}
 	}
-	values, vectors := make([]float64, p), make([]float64, p*p)
-	dense.SymEigen(values, vectors, a, p, make([]float64, p*p))
+	values, vectors := vec(p), vec(p*p)
+	dense.SymEigen(values, vectors, a, p, vec(p*p))
 	dense.Transpose(vectors, p)
 	told := 0.0 // |h|²
 	for k := range values {

@@ -17,7 +17,7 @@ func tells(site *model.Site) []bool {
 	}
 	obs := site.Observation
 	m, n := obs.Shape.M(), rowsTold(obs)
-	scatter, tells := make([]float64, m*m), make([]bool, m-1)
+	scatter, tells := vec(m*m), make([]bool, m-1)
 	model.Scatter(scatter, obs.Z, m, n)
 	for j := range tells {
 		tells[j] = scatter[j*(m+1)] > spreadTold*math.Sqrt(obs.Variance(m))

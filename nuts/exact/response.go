@@ -43,11 +43,8 @@ type response struct {
 
 func newResponse(s model.Shape, prior *model.Prior) *response {
 	p := s.P
-	vec := func() []float64 { return make([]float64, p) }
-	square := func() []float64 { return make([]float64, p*p) }
-	r := &response{coefficients: newCoefficients(s, prior), unscaled: prior.Unscaled, sigma: newSigmaLaw(prior),
-		chol: square(), cov: square(), beta: vec(), dev: vec(), pulled: vec(), residual: vec(), delta: vec(), solved: vec()}
-	return r
+	return &response{coefficients: newCoefficients(s, prior), unscaled: prior.Unscaled, sigma: newSigmaLaw(prior),
+		chol: vec(p * p), cov: vec(p * p), beta: vec(p), dev: vec(p), pulled: vec(p), residual: vec(p), delta: vec(p), solved: vec(p)}
 }
 
 // value returns the log density at v̄ and D, W = DDᵀ. It reports false where rounding leaves M

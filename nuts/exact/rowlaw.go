@@ -27,8 +27,7 @@ type rowLaw struct {
 }
 
 func newRowLaw(p int) *rowLaw {
-	vec := func() []float64 { return make([]float64, p) }
-	return &rowLaw{p: p, middle: vec(), products: vec(), residual: vec(), byR: vec(), byMiddle: vec(), gProducts: vec(), law: model.NewConditional(p)}
+	return &rowLaw{p: p, middle: vec(p), products: vec(p), residual: vec(p), byR: vec(p), byMiddle: vec(p), gProducts: vec(p), law: model.NewConditional(p)}
 }
 
 // prepare takes D_x in rows of m, μ, κ and m̂ standing in the fields. It reports false where rounding leaves Λ indefinite.

@@ -37,7 +37,6 @@ type slopesOfX struct {
 
 func newSlopesOfX(told int, scales *freeScales) *slopesOfX {
 	p := scales.p
-	vec := func(n int) []float64 { return make([]float64, n) }
 	return &slopesOfX{scales: scales, told: told, root: vec(p), w: vec(p * p), ratio: vec(p), gW: vec(p)}
 }
 

@@ -55,7 +55,6 @@ type spoke struct {
 
 func newSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *spoke {
 	m := t.Shape.M()
-	vec := func(n int) []float64 { return make([]float64, n) }
 	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j),
 		f: vec(m - 1), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
 	s.noisy = newView(s.statistics, s.Noisy())

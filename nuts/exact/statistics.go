@@ -26,7 +26,6 @@ type statistics struct {
 }
 
 func newStatistics(m int) *statistics {
-	vec := func(n int) []float64 { return make([]float64, n) }
 	return &statistics{m: m, mean: vec(m), d: vec(m * m), w: vec(m * m), s: vec(release.Length(m)), slope: vec(release.Length(m)),
 		dt: vec(m * m), product: vec(m * m)}
 }
@@ -166,8 +165,8 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 // the signs of L such that its diagonal is positive.
 func (t *statistics) raise(least float64, rng *rand.Rand) {
 	m := t.m
-	values, root := make([]float64, m), make([]float64, m*m)
-	dense.SymEigen(values, root, t.d, m, make([]float64, m*m))
+	values, root := vec(m), vec(m*m)
+	dense.SymEigen(values, root, t.d, m, vec(m*m))
 	for k, v := range values {
 		size := math.Sqrt(max(v, least*math.Exp(rng.NormFloat64())))
 		for i := range m {

@@ -44,7 +44,7 @@ const leastShare = 1.0
 func newSumsOfY(obs *model.Observation, of family) (*sumsOfY, toldSums) {
 	m, p, n := obs.Shape.M(), obs.Shape.P, rowsTold(obs)
 	index := newIndex(of, 0, p, 1)
-	l := &sumsOfY{index: index, ofLevel: &index.at[0], m: m, told: make([]float64, p), row: newRowLaw(p), byR: make([]float64, 1)}
+	l := &sumsOfY{index: index, ofLevel: &index.at[0], m: m, told: vec(p), row: newRowLaw(p), byR: vec(1)}
 	t := toldSums{z: obs.Z, r: 0.5 * math.Sqrt(obs.Variance(release.Index(m, 0, p))) / n, noise: 0.5 * math.Sqrt(obs.Variance(p)) / n}
 	if told := obs.Told; told != nil && told.Response != nil { // a sum of xy is one within a level less that within the other
 		t.z, t.r = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n

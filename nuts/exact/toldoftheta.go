@@ -28,7 +28,6 @@ type toldOfTheta struct {
 
 func newToldOfTheta(line *lineOfY, guess *model.Guess) *toldOfTheta {
 	p, q := line.row.p, len(guess.Mean)
-	vec := func(n int) []float64 { return make([]float64, n) }
 	clear(guess.Mean)
 	return &toldOfTheta{lineOfY: line, guess: guess, p: p, a: vec(p + 1), k: vec(p + 1), covariance: vec(p), x: vec(p * p), w: vec(p * p), z: vec(p * p),
 		q: vec(p * p), precision: vec((p + 1) * (p + 1)), byGuess: vec(q * q), byK: vec((p + 1) * (p + 1)), product: vec((p + 1) * q),

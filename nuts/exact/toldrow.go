@@ -30,7 +30,7 @@ type toldRow struct {
 }
 
 func newToldRow(p int, r float64) *toldRow {
-	return &toldRow{p: p, r: r, root: make([]float64, p*p), products: make([]float64, p), y: make([]float64, p), g: make([]float64, p)}
+	return &toldRow{p: p, r: r, root: vec(p * p), products: vec(p), y: vec(p), g: vec(p)}
 }
 
 func (f *toldRow) prepare(d []float64, m int, products []float64, _ float64) (logJ float64, ok bool) {

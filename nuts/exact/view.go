@@ -15,7 +15,7 @@ type view struct {
 
 func newView(own *statistics, units *model.Units) *view {
 	m := own.m
-	v := &view{own, units, make([]float64, m), make([]float64, m*m), make([]float64, m*m)}
+	v := &view{own, units, vec(m), vec(m * m), vec(m * m)}
 	if units != nil {
 		v.statistics = newStatistics(m)
 	}
@@ -70,7 +70,7 @@ func byColumns(site *model.Site) (*model.Site, *model.Units) {
 	obs := *site.Observation
 	m := obs.Shape.M()
 	toCommon := site.Units.Inverse()
-	fromCommon, shift, toFrame := make([]float64, m*m), make([]float64, m), make([]float64, m*m)
+	fromCommon, shift, toFrame := vec(m*m), vec(m), vec(m*m)
 	for j := range m {
 		row, b := toCommon.Row(j)
 		length := math.Sqrt(dot(row, row))
@@ -80,8 +80,8 @@ func byColumns(site *model.Site) (*model.Site, *model.Units) {
 			toFrame[i*m+j] = row[j] * length
 		}
 	}
-	units := model.NewUnits(toFrame, make([]float64, m))
-	obs.Z = make([]float64, len(obs.Z))
+	units := model.NewUnits(toFrame, vec(m))
+	obs.Z = vec(len(obs.Z))
 	units.Common(obs.Z, site.Observation.Z, rowsTold(&obs))
 	return &model.Site{Observation: &obs, Units: model.NewUnits(fromCommon, shift)}, units
 }

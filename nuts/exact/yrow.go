@@ -33,9 +33,8 @@ type yRow struct {
 }
 
 func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
-	square := func() []float64 { return make([]float64, p*p) }
-	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, x: square(), xt: square(), root: square(), inverse: square(),
-		law: model.NewConditional(p), gPrior: square(), byRows: square(), byPrior: square(), product: square()}
+	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, x: vec(p * p), xt: vec(p * p), root: vec(p * p), inverse: vec(p * p),
+		law: model.NewConditional(p), gPrior: vec(p * p), byRows: vec(p * p), byPrior: vec(p * p), product: vec(p * p)}
 }
 
 func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
