@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -89,12 +90,7 @@ func (d *dispersion) guess(obs *model.Observation, of family, n float64, summedO
 }
 
 // dim is the number of coordinates.
-func (d *dispersion) dim() int {
-	if d == nil {
-		return 0
-	}
-	return 1
-}
+func (d *dispersion) dim() int { return number.Indicator[int](d != nil) }
 
 // take takes φ of its coordinate, the first of x, and returns the log prior.
 func (d *dispersion) take(x []float64) (logp float64) {

@@ -173,11 +173,7 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	if _, ok := f.value(x); ok {
 		return true
 	}
-	y := f.x.dim() + f.obs.Shape.P
-	if f.linked.intercept {
-		y++
-	}
-	if !f.linked.expected(x[y:], f.noisy.statistics) {
+	if !f.linked.expected(x[f.x.dim()+f.linked.sumsAt():], f.noisy.statistics) {
 		return false
 	}
 	_, ok := f.value(x)

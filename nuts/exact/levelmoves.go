@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -30,12 +31,7 @@ func (f *levelSums) propose(rng *rand.Rand) rowShift {
 }
 
 // latent is 1 where n is latent, else 0.
-func (f *levelSums) latent() int {
-	if f.obs.Count.Latent() {
-		return 1
-	}
-	return 0
-}
+func (f *levelSums) latent() int { return number.Indicator[int](f.obs.Count.Latent()) }
 
 // times is how often to propose, so often for each level; of one level of a public n nothing moves.
 func (f *levelSums) times(each int) int {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -56,20 +57,10 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *leve
 	return s
 }
 
-func (s *levelSpoke) dim() int {
-	if s.family != nil {
-		return s.end() + s.ofY() + s.dispersion.dim()
-	}
-	return s.end() + s.ofY()
-}
+func (s *levelSpoke) dim() int { return s.end() + s.ofY() + s.dispersion.dim() }
 
 // ofY counts the coordinates of y's sums.
-func (s *levelSpoke) ofY() int {
-	if s.family != nil {
-		return s.levels + s.q
-	}
-	return s.levels + s.q + 1
-}
+func (s *levelSpoke) ofY() int { return s.levels + s.q + number.Indicator[int](s.line != nil) }
 
 // scatterDof are the degrees of freedom of A_yy².
 func (s *levelSpoke) scatterDof() float64 { return s.freedom(s.n) - float64(s.q) }

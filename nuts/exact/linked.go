@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -116,14 +117,11 @@ func (l *linked) begin(t toldSums) {
 	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+t.noise*t.noise)
 }
 
-// dim is the number of coordinates: of β, η_a, ȳ and h, and of counts φ.
-func (l *linked) dim() int {
-	dim := 2*l.coefficients.p + 1 + l.dispersion.dim()
-	if l.intercept {
-		dim++
-	}
-	return dim
-}
+// sumsAt is where the coordinates of ȳ and h begin, behind those of β and η_a; φ of counts is last.
+func (l *linked) sumsAt() int { return l.coefficients.p + number.Indicator[int](l.intercept) }
+
+// dim is the number of coordinates.
+func (l *linked) dim() int { return l.sumsAt() + 1 + l.coefficients.p + l.dispersion.dim() }
 
 // take makes β, η̄, ȳ and h of coordinates x, and writes those to noisy, t in the noise's units, as y's mean and
 // row of D, in [−1, 1]; it returns log J with the prior of θ. It reports false where no rows have these sums.
@@ -133,12 +131,9 @@ func (l *linked) take(t, noisy *statistics, x, lambda []float64) (logp float64, 
 	if !ok {
 		return 0, false
 	}
-	x = x[p:]
-	eta, log := l.takeMiddle(t, x)
+	eta, log := l.takeMiddle(t, x[p:])
 	logp += log
-	if l.intercept {
-		x = x[1:]
-	}
+	x = x[l.sumsAt():]
 	l.sumsOfY.eta = eta
 	logp += l.disperse(x[1+p:])
 	l.index.direct()

@@ -8,11 +8,7 @@ import (
 // noisy has its gradient in y's mean and row of D. It adds those in x̄ and in D_x to t and noisy, in W_x to
 // t, as covariates.slope has it, and in λ; it returns that in n.
 func (l *linked) pull(grad, x []float64, t, noisy *view, gLambda, lambda []float64) float64 {
-	p := l.coefficients.p
-	at := p
-	if l.intercept {
-		at++
-	}
+	p, at := l.coefficients.p, l.sumsAt()
 	clear(l.gF)
 	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], noisy.statistics, noisy.gMean, noisy.gD, l.gF)
 	l.pullMiddle(grad[p:at], x[p:at], byEta, t.statistics, t.gMean)

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -47,12 +48,7 @@ func (r *rowCount) least() float64 { return r.count.Least - 0.5 }
 func (r *rowCount) open() bool { return r.count.Latent() || r.rest }
 
 // dim is the number of coordinates.
-func (r *rowCount) dim() int {
-	if r.count.Latent() && !r.rest {
-		return 1
-	}
-	return 0
-}
+func (r *rowCount) dim() int { return number.Indicator[int](r.count.Latent() && !r.rest) }
 
 // of is n at x, and more is n − n₀.
 func (r *rowCount) of(x []float64) float64 {
@@ -108,8 +104,7 @@ func (r *rowCount) value(n float64) float64 {
 	logp += n*(r.a*log-r.b) + r.c*log
 	slope += r.a*(log+1) - r.b + r.c/n
 	for _, g := range r.gamma {
-		v, _ := math.Lgamma(g.start + 0.5*n)
-		logp += g.sign * v
+		logp += g.sign * logGamma(g.start+0.5*n)
 		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
 	}
 	if r.slope = slope; r.rest {

@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -114,12 +115,7 @@ func (s *spoke) dim() int {
 }
 
 // sumsOfY counts the coordinates of y's sums.
-func (s *spoke) sumsOfY() int {
-	if s.line != nil {
-		return s.m + 1
-	}
-	return s.m
-}
+func (s *spoke) sumsOfY() int { return s.m + number.Indicator[int](s.line != nil) }
 
 // set takes the statistics of x, given the hub's parameters. It reports false where rows have no such.
 func (s *spoke) set(x []float64) bool {
@@ -139,7 +135,8 @@ func (s *spoke) set(x []float64) bool {
 	switch {
 	case !s.ok:
 	case s.line != nil:
-		s.takeLine(x)
+		logp, ok := s.takeLine(x)
+		s.logp, s.ok = s.logp+logp, ok
 	default:
 		s.logp += s.family.disperse(x[s.ofY()+s.m:])
 		s.aim()
@@ -152,24 +149,15 @@ func (s *spoke) set(x []float64) bool {
 }
 
 // takeLine takes y's row, and before it θ_j.
-func (s *spoke) takeLine(x []float64) {
+func (s *spoke) takeLine(x []float64) (logp float64, ok bool) {
 	t := s.noisy.statistics
-	if s.ok = s.takeTheta(x); s.ok {
-		logp, ok := s.line.take(t, x[s.ofY():], s.theta, s.sigma)
-		s.logp, s.ok = s.logp+logp, ok
+	if s.told != nil {
+		if !s.told.take(t, s.sigma) {
+			return 0, false
+		}
+		s.pooled.SetTheta(x)
 	}
-}
-
-// takeTheta takes θ_j of a line, given x.
-func (s *spoke) takeTheta(x []float64) bool {
-	if s.told == nil {
-		return true
-	}
-	if !s.told.take(s.noisy.statistics, s.sigma) {
-		return false
-	}
-	s.pooled.SetTheta(x)
-	return true
+	return s.line.take(t, x[s.ofY():], s.theta, s.sigma)
 }
 
 // takeRows takes f and A of x.

@@ -64,27 +64,22 @@ func (s *spoke) pullLine(grad, x []float64) (logp, byN float64, ok bool) {
 	return logp, byN, true
 }
 
-// pullFamily writes the gradient in the coordinates of sumsOfY, and takes those of y's row to θ, x̄ and D_x;
+// pullFamily writes the gradient in the coordinates of sumsOfY, and takes those in θ₀ + βᵀx̄ and in βᵀD_x to θ, x̄ and D_x;
 // it returns that in n.
 func (s *spoke) pullFamily(grad, x []float64) (byN float64) {
 	clear(s.gF)
-	byEta, byN := s.family.pull(grad, x, s.noisy.statistics, s.noisy.gMean, s.noisy.gD, s.gF)
-	s.pullTheta(byEta, s.gF)
-	return byN
-}
-
-// pullTheta takes the gradients in θ₀ + βᵀx̄ and in βᵀD_x to θ, x̄ and D_x.
-func (s *spoke) pullTheta(g float64, row []float64) {
+	g, byN := s.family.pull(grad, x, s.noisy.statistics, s.noisy.gMean, s.noisy.gD, s.gF)
 	first := len(s.theta) - s.p
 	if first > 0 {
 		s.gTheta[0] = g
 	}
 	for i, b := range s.slopes() {
 		d, to := s.d[i*s.m:i*s.m+i+1], s.gD[i*s.m:i*s.m+i+1]
-		s.gTheta[first+i] = g*s.mean[i] + dot(d, row)
+		s.gTheta[first+i] = g*s.mean[i] + dot(d, s.gF)
 		s.gMean[i] += b * g
-		addScaled(to, b, row)
+		addScaled(to, b, s.gF)
 	}
+	return byN
 }
 
 // pullRows takes the gradients to Bartlett's rows, where those of x are
