@@ -162,12 +162,14 @@ func (s *Sampler) Try(x []float64, rng *rand.Rand) (moved bool) {
 	return moved
 }
 
-// Put moves the chain to x, where a move that leaves the target invariant went; it stays
-// where x has no density in floating point.
-func (s *Sampler) Put(x []float64) {
-	if after, err := s.target.LogDensity(s.grad, x); err == nil {
+// Put moves the chain to x, where a move that leaves the target invariant went. It reports false, and the chain
+// stays, where x has no density in floating point.
+func (s *Sampler) Put(x []float64) bool {
+	after, err := s.target.LogDensity(s.grad, x)
+	if err == nil {
 		s.MoveTo(x, after, s.grad)
 	}
+	return err == nil
 }
 
 // Fail ends the run, unless an error has already.

@@ -142,27 +142,32 @@ func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 
 // place writes the coordinates of v̄ and rows of D; the others stay.
 func (c *columns) place(x []float64, t *statistics) {
-	m, at := c.m, c.rows
+	at := c.rows
 	for i := range c.p {
-		row := t.d[i*m : i*m+i+1]
-		c.square[i] = row[i] * row[i]
+		c.placeRow(x[at:at+i+1], t.d, i)
 		x[i] = c.placeMean(t, i, c.square[i])
 		if c.slopes != nil {
 			c.slopes.follow(i, c.square[i], x[c.zeta():])
 		}
-		left, k := c.square[i], c.correlations(i)
-		if c.regressed(i) {
-			c.placeSlopes(x[at+k:at+i], t.d, i)
-			left = dot(row[k:], row[k:])
-		}
-		for j := k - 1; j >= 0; j-- {
-			h := math.Asinh(row[j] / math.Sqrt(left))
-			left += row[j] * row[j]
-			x[at+j] = h * math.Sqrt(c.weight(i, j, left))
-		}
-		x[at+i] = spreadInverse(left / c.r[i])
 		at += i + 1
 	}
+}
+
+// placeRow writes the c and u of row i of D.
+func (c *columns) placeRow(x, d []float64, i int) {
+	row, k := d[i*c.m:i*c.m+i+1], c.correlations(i)
+	c.square[i] = row[i] * row[i]
+	left := c.square[i]
+	if c.regressed(i) {
+		c.placeSlopes(x[k:i], d, i)
+		left = dot(row[k:], row[k:])
+	}
+	for j := k - 1; j >= 0; j-- {
+		h := math.Asinh(row[j] / math.Sqrt(left))
+		left += row[j] * row[j]
+		x[j] = h * math.Sqrt(c.weight(i, j, left))
+	}
+	x[i] = spreadInverse(left / c.r[i])
 }
 
 // correlations is how many of row i of D have a ρ.

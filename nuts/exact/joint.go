@@ -230,7 +230,7 @@ func (f *joint) interweave(k *nuts.Sampler, rng *rand.Rand) {
 
 // moveParts moves what parts have beside coordinates, and these with it.
 func (f *joint) moveParts(k *nuts.Sampler, rng *rand.Rand) {
-	y, grad := k.Proposal()
+	y, _ := k.Proposal()
 	f.set(y)
 	moved := false
 	for j, s := range f.spokes {
@@ -240,12 +240,7 @@ func (f *joint) moveParts(k *nuts.Sampler, rng *rand.Rand) {
 		return
 	}
 	f.frame.toY(y, f.x)
-	now, err := f.LogDensity(grad, y)
-	if err != nil {
-		k.Fail(errRounding)
-		return
-	}
-	k.MoveTo(y, now, grad)
+	put(k, y)
 }
 
 // move moves nothing: all of a spoke has coordinates.

@@ -75,6 +75,13 @@ func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.
 // elsewhere may err by hundreds: one that errs by more than stepError is made of smaller ones.
 const stepError, fewCoordinates = 10, 30
 
+// put moves a chain to where its density's own move went.
+func put(k *nuts.Sampler, x []float64) {
+	if !k.Put(x) {
+		k.Fail(errRounding)
+	}
+}
+
 // Move draws the parameters, and flips. Where w was renewed, the density was last taken where the chain
 // stands; the parameters are of the statistics before the flip, which needs no density there then.
 func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {

@@ -23,34 +23,24 @@ func (f *byLevel) start(x []float64, rng *rand.Rand) bool {
 
 // Move moves counts, and draws the parameters.
 func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
-	x, grad := k.Proposal()
+	x, _ := k.Proposal()
 	if _, ok := f.value(x); !ok || !f.drawGiven(rng) {
 		k.Fail(errRounding)
 		return
 	}
 	if f.sumCounts(f, x, rng) {
-		f.moveTo(k, x, grad)
+		f.keep(x)
+		put(k, x)
 	}
-	x, grad = k.Proposal()
+	x, _ = k.Proposal()
 	if f.moveCounts(f, x, k.LogDensity(), rng) {
-		f.moveTo(k, x, grad)
+		put(k, x)
 	}
 	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
 	f.draw(k, rng)
 }
 
-// moveTo makes x the chain's position.
-func (f *byLevel) moveTo(k *nuts.Sampler, x, grad []float64) {
-	now, ok := f.value(x)
-	if !ok {
-		k.Fail(errRounding)
-		return
-	}
-	f.slope(grad, x)
-	k.MoveTo(x, now, grad)
-}
-
-// keep writes the coordinate of ℓ.
+// keep writes the coordinate of ℓ, which stays where counts move.
 func (f *byLevel) keep(x []float64) {
 	x[f.end()] = (f.ell - f.logScale - 0.5*math.Log(f.columns.square[f.q])) * f.root
 }

@@ -93,7 +93,6 @@ type countMover interface {
 	set(x []float64) bool                         // takes F and D, and log J
 	value(x []float64) (logp float64, ok bool)    // the log density
 	resum(x, counts, sums, w []float64) (ok bool) // takes these, and writes coordinates of F and D
-	keep(x []float64)                             // writes those of what else stays where counts move
 }
 
 // tries is how often moveCounts proposes for each level. Given all parameters the scatter tells n to √(2n/d), which is as
@@ -219,6 +218,5 @@ func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved 
 	f.prior.see(f.within, f.sums, f.law.roots)
 	f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
 	f.scales.place(x[f.freeAt():f.end()], f.within.d, f.q+1)
-	c.keep(x)
 	return true
 }

@@ -188,7 +188,7 @@ func (f *byLevel) slope(grad, x []float64) {
 	f.pullRows(grad, x)
 }
 
-// resum is that of levelSums, and writes the coordinates of y's row.
+// resum takes counts, and F and D that sums and W give, and writes their coordinates. It reports false where rounding forbids.
 func (f *byLevel) resum(x, counts, sums, w []float64) bool {
 	q, d := f.q, f.q+1
 	if !f.takeScatter(counts, w) {

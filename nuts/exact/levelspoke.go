@@ -302,12 +302,11 @@ func (s *levelSpoke) resum(x, counts, sums, w []float64) bool {
 	if s.family != nil { // Σy² follows from nothing
 		w[len(w)-1] = math.MaxFloat32 * s.n
 	}
-	if !s.levelSums.resum(x, counts, sums, w) {
+	if !s.takeScatter(counts, w) {
 		return false
 	}
+	s.placeRows(x)
+	s.placeSums(x, sums)
 	s.levelSums.prior.see(s.within, s.sums, s.law.roots)
 	return s.placeY(x[s.end():])
 }
-
-// keep writes nothing: y's coordinates are given θ and σ.
-func (s *levelSpoke) keep([]float64) {}

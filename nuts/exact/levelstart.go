@@ -57,28 +57,11 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 		counts[l] = math.Floor(c * n / sum)
 		left -= counts[l]
 	}
-	most := 0
-	for l, c := range counts {
-		if c > counts[most] {
-			most = l
-		}
-	}
-	counts[most] += left
+	counts[floats.MaxIdx(counts)] += left
 	return counts
 }
 
-// resum takes counts, and F and D that sums and W give, and writes the coordinates of F and of rows of D. It reports
-// false where rounding forbids.
-func (f *levelSums) resum(x, counts, sums, w []float64) bool {
-	if !f.takeScatter(counts, w) {
-		return false
-	}
-	f.placeRows(x)
-	f.placeSums(x, sums)
-	return true
-}
-
-// takeScatter takes counts, and D of W.
+// takeScatter takes counts, and D of W. It reports false where rounding forbids.
 func (f *levelSums) takeScatter(counts, w []float64) (ok bool) {
 	d, to := f.q+1, f.within.d
 	f.take(counts)
@@ -106,10 +89,9 @@ func (f *levelSums) placeSums(x, sums []float64) {
 
 // placeRows writes the coordinates of D_x.
 func (f *levelSums) placeRows(x []float64) {
-	rows := f.columns.rows
-	placed := vec(f.columns.end())
-	c := *f.columns // place writes coordinates of means, too
-	c.origin, c.linear, c.fixed, c.per = vec(rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), vec(rows)
-	c.place(placed, f.within)
-	copy(x[f.rowsAt():f.othersAt()], placed[rows:])
+	at := f.rowsAt()
+	for i := range f.q {
+		f.columns.placeRow(x[at:at+i+1], f.within.d, i)
+		at += i + 1
+	}
 }
