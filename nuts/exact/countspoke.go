@@ -104,10 +104,8 @@ func (s *countSpoke) bySquares(by rowShift) (change, sum float64) {
 		return 0, 0
 	}
 	sum = s.sum
-	for _, l := range [2]int{by.from, by.to} {
-		if l < s.levels {
-			sum += by.more(l) * s.square(l)
-		}
+	for _, l := range s.levelsOf(by) {
+		sum += by.more(l) * s.square(l)
 	}
 	before, _ := s.dispersion.at(s.sum)
 	after, _ := s.dispersion.at(sum)
@@ -204,10 +202,7 @@ func (s *countSpoke) move(x []float64, rng *rand.Rand) (moved bool) {
 func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 	n := s.n + by.outside(s.levels)
 	change, tried := s.ofRows(n)-s.ofRows(s.n), [2]float64{}
-	for i, l := range [2]int{by.from, by.to} {
-		if l == s.levels {
-			continue
-		}
+	for i, l := range s.levelsOf(by) {
 		v, ok := s.ofLevel(l, s.counts[l]+by.more(l))
 		if !ok {
 			return false
@@ -219,10 +214,8 @@ func (s *countSpoke) try(by rowShift, logp []float64, rng *rand.Rand) bool {
 	if !(rng.Float64() < math.Exp(change)) {
 		return false
 	}
-	for i, l := range [2]int{by.from, by.to} {
-		if l < s.levels {
-			logp[l] = tried[i]
-		}
+	for i, l := range s.levelsOf(by) {
+		logp[l] = tried[i]
 	}
 	by.apply(s.counts)
 	s.sum = sum

@@ -16,7 +16,7 @@ import (
 
 // aim takes the index of θ, and m and s².
 func (s *levelSpoke) aim() {
-	d, q, seen, f, beta := s.q+1, s.q, s.levelSums.prior, s.family, s.slopes()[s.k:]
+	d, q, seen, f, beta := s.d, s.q, s.levelSums.prior, s.family, s.slopes()[s.k:]
 	clear(f.f)
 	for i, b := range beta {
 		addScaled(f.f[:i+1], b, seen.d[i*d:])
@@ -52,7 +52,7 @@ func (s *levelSpoke) takeH(c []float64) (logp, logJ float64, ok bool) {
 	}
 	row[q] = 1
 	for l, root := range s.law.roots {
-		f.at[l].sum = 0.5 * (s.sums[l*(q+1)+q] + root)
+		f.at[l].sum = 0.5 * (s.sums[l*s.d+q] + root)
 	}
 	logp, ok = f.value()
 	return logp, logJ, ok
@@ -80,7 +80,7 @@ func (s *levelSpoke) pullH(grad, c []float64) {
 
 // pullIndex takes gradients in m and s² to η̄_l, and those of the index to β and D_x.
 func (s *levelSpoke) pullIndex() {
-	d, f, seen, b, byBeta := s.q+1, s.family, s.levelSums.prior, s.units.b, s.gTheta[1+s.k:]
+	d, f, seen, b, byBeta := s.d, s.family, s.levelSums.prior, s.units.b, s.gTheta[1+s.k:]
 	for l := range f.at {
 		at := &f.at[l]
 		at.byK += 4 * s.byV[l]

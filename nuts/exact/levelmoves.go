@@ -52,6 +52,17 @@ func (s rowShift) more(l int) float64 {
 	return 0
 }
 
+// levelsOf are those that a shift moves rows of.
+func (f *levelSums) levelsOf(s rowShift) []int {
+	f.both = f.both[:0]
+	for _, l := range [2]int{s.from, s.to} {
+		if l < f.levels {
+			f.both = append(f.both, l)
+		}
+	}
+	return f.both
+}
+
 // outside is what n gains.
 func (s rowShift) outside(levels int) float64 { return -s.more(levels) }
 
@@ -98,7 +109,7 @@ type countMover interface {
 // tries is how often moveCounts proposes for each level. Given all parameters the scatter tells n to √(2n/d), which is as
 // far as sumCounts moves it at once: where noise on a latent n is wider, n wanders slowly. A try costs half a leapfrog.
 func (f *levelSums) tries() int {
-	d, levels := float64(f.q+1), float64(f.levels)
+	d, levels := float64(f.d), float64(f.levels)
 	if f.latent() > 0 && levels*f.obs.Told.Variance(0) > 2*rowsTold(f.obs)/d {
 		return 20
 	}
@@ -161,12 +172,12 @@ func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand
 
 // inSums is what takes the log density in coordinates to that in (S, P), where log J was last.
 func (f *levelSums) inSums() (log float64) {
-	d := float64(f.q + 1)
+	d := float64(f.d)
 	log = -f.logJ - 0.5*d*(d+1)*math.Log(f.n)
 	for _, root := range f.law.roots {
 		log -= d * math.Log(root)
 	}
-	for i := range f.q + 1 {
+	for i := range f.d {
 		log -= (d - float64(i)) * math.Log(f.within.d[i*(f.q+2)])
 	}
 	return log
@@ -174,7 +185,7 @@ func (f *levelSums) inSums() (log float64) {
 
 // scatter is W of what is told at other counts.
 func (f *levelSums) scatter(counts []float64) []float64 {
-	d := f.q + 1
+	d := f.d
 	sums, products := f.own[:f.levels*d], f.own[f.levels*d:]
 	w := vec(d * d)
 	for i := range d {
@@ -217,6 +228,6 @@ func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved 
 	}
 	f.prior.see(f.within, f.sums, f.law.roots)
 	f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
-	f.scales.place(x[f.freeAt():f.end()], f.within.d, f.q+1)
+	f.scales.place(x[f.freeAt():f.end()], f.within.d, f.d)
 	return true
 }

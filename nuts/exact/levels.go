@@ -58,7 +58,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 // priorY takes what the prior has of the levels' means of y: at the middle of x those of η_l = α + w_lᵀθ_d,
 // w_l = 2e_l − (1 + c_d).
 func (f *byLevel) priorY(part *model.Prior, unscaled bool) {
-	d, k, p, r := f.q+1, f.k, f.m-1, f.response
+	d, k, p, r := f.d, f.k, f.m-1, f.response
 	dummies, cov := vec(k*k), vec(k*k)
 	for c := range k {
 		copy(dummies[c*k:(c+1)*k], r.precision[c*p:])
@@ -95,7 +95,7 @@ func (f *byLevel) yRow(x []float64) []float64 { return x[f.othersAt():f.zetaAt()
 // set takes F, D, λ and ℓ of x, and log J. It reports false where a column has no spread left in
 // floating point.
 func (f *byLevel) set(x []float64) (ok bool) {
-	c, w, q, d := f.columns, f.within, f.q, f.q+1
+	c, w, q, d := f.columns, f.within, f.q, f.d
 	if f.logJ, ok = f.takeRows(x); !ok {
 		return false
 	}
@@ -121,7 +121,7 @@ func (f *byLevel) set(x []float64) (ok bool) {
 
 // prepareY prepares y's row at F and D_x.
 func (f *byLevel) prepareY() (logJ float64, ok bool) {
-	q, d := f.q, f.q+1
+	q, d := f.q, f.d
 	for j, v := range f.toldY {
 		f.products[j] = v / f.n
 	}
@@ -153,7 +153,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	}
 	f.tell()
 	logp = f.logJ + f.ofN + f.spare + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
-	for i := range f.q + 1 {
+	for i := range f.d {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
 	return f.scales.addPrior(logp), true
@@ -161,7 +161,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 
 // slope writes the gradient where value was last.
 func (f *byLevel) slope(grad, x []float64) {
-	w, p, q, d := f.within, f.prior, f.q, f.q+1
+	w, p, q, d := f.within, f.prior, f.q, f.d
 	f.begin()
 	byEll := f.response.slope(p.gSums, p.gD, p.e, f.scales.gLambda, p.statistics, f.law.roots, p.sums)
 	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.scales.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.scales.lambda)
@@ -190,7 +190,7 @@ func (f *byLevel) slope(grad, x []float64) {
 
 // resum takes counts, and F and D that sums and W give, and writes their coordinates. It reports false where rounding forbids.
 func (f *byLevel) resum(x, counts, sums, w []float64) bool {
-	q, d := f.q, f.q+1
+	q, d := f.q, f.d
 	if !f.takeScatter(counts, w) {
 		return false
 	}

@@ -18,7 +18,6 @@ import (
 // index in place of the normal one, which at other counts, but means held, is of the same moments.
 type levelShifts struct {
 	*levelSums
-	d               int
 	counts, sums, w []float64 // n_l; S, a row of d a level; W
 	now             []float64 // what is told of them
 	root            []float64 // of T
@@ -26,15 +25,14 @@ type levelShifts struct {
 	n, ofRows       float64   // n, and what a latent one has
 	logY            float64   // of index
 	logP, triedP    []float64 // log p(z | told) of parts of the noise, now and as tried
-	tried, both     []int     // parts that were; levels of a shift
+	tried           []int     // parts that were
 
 	try, factor, dev, moved, slope []float64
 }
 
 func newLevelShifts(f *levelSums) *levelShifts {
-	d := f.q + 1
-	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), n: f.n, sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
-		root: slices.Clone(f.tau), w: vec(d * d), try: vec(d * d), factor: vec(d * d), dev: vec(f.q),
+	s := &levelShifts{levelSums: f, counts: slices.Clone(f.counts), n: f.n, sums: slices.Clone(f.own[:f.levels*f.d]), now: slices.Clone(f.told),
+		root: slices.Clone(f.tau), w: vec(f.d * f.d), try: vec(f.d * f.d), factor: vec(f.d * f.d), dev: vec(f.q),
 		moved: vec(len(f.told)), slope: vec(len(f.told))}
 	for i := range f.obs.Told.Parts {
 		s.logP = append(s.logP, f.noise.Part(s.slope, s.now, i))
@@ -108,17 +106,6 @@ func (s *levelShifts) rowsOf(n float64) float64 {
 func (s *levelShifts) begin() {
 	copy(s.moved, s.now)
 	s.tried = s.tried[:0]
-}
-
-// levelsOf are those that a shift moves rows of.
-func (s *levelShifts) levelsOf(by rowShift) []int {
-	s.both = s.both[:0]
-	for _, l := range [2]int{by.from, by.to} {
-		if l < s.levels {
-			s.both = append(s.both, l)
-		}
-	}
-	return s.both
 }
 
 // holdSums holds S and P, which noise tells: W follows, and

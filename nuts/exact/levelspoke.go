@@ -109,7 +109,7 @@ func (s *levelSpoke) over(l int) float64 {
 
 // wideY returns 1/w² and the centre of F_yl over w², F_xl, m_l and s² being known.
 func (s *levelSpoke) wideY(l int) (precision, centre float64) {
-	d, q := s.q+1, s.q
+	d, q := s.d, s.q
 	root, noise, a := s.law.roots[l], s.sumVariance, s.units.a[q*d:]
 	told := s.Told.Z[len(s.Told.Counts)+l*d+q] - root*dot(a[:q], s.sums[l*d:])
 	return root*root*a[q]*a[q]/noise + 1/s.v[l], root*a[q]*told/noise + s.m[l]/s.v[l]
@@ -122,7 +122,7 @@ func (s *levelSpoke) takeM() {
 		s.aim()
 		return
 	}
-	d, q, beta := s.q+1, s.q, s.slopes()[s.k:]
+	d, q, beta := s.d, s.q, s.slopes()[s.k:]
 	own := s.sigma / s.units.b[q]
 	for l, root := range s.law.roots {
 		s.m[l] = (root*(s.eta[l]-s.units.c[q]) + dot(beta, s.levelSums.prior.sums[l*d:])) / s.units.b[q]
@@ -132,7 +132,7 @@ func (s *levelSpoke) takeM() {
 
 // takeY takes F_y and D_y of y's coordinates.
 func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
-	d, q := s.q+1, s.q
+	d, q := s.d, s.q
 	s.takeM()
 	s.logY = 0
 	product := logProduct{rest: 1}
@@ -164,7 +164,7 @@ func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
 
 // seeRow takes what D_y hangs on: F, and parameters.
 func (s *levelSpoke) seeRow() {
-	d, q, b := s.q+1, s.q, s.units.b
+	d, q, b := s.d, s.q, s.units.b
 	products := s.toldOwn[s.levels*d:]
 	told := func(j int) float64 {
 		v := products[release.Index(d, j, q)-d]
@@ -192,7 +192,7 @@ func (s *levelSpoke) seeRow() {
 
 // placeY writes y's coordinates, of F_y and D_y. It reports false where rounding forbids.
 func (s *levelSpoke) placeY(y []float64) bool {
-	d, q, w := s.q+1, s.q, s.within
+	d, q, w := s.d, s.q, s.within
 	s.takeM()
 	for l := range s.levels {
 		if s.none(l) {

@@ -34,7 +34,7 @@ func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
 
 // pullY writes the gradient in y's coordinates, and takes those in F_y and D_y to θ, σ, F_x and D_x.
 func (s *levelSpoke) pullY(grad, y []float64) {
-	d, q, seen, beta, b := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:], s.units.b
+	d, q, seen, beta, b := s.d, s.q, s.levelSums.prior, s.slopes()[s.k:], s.units.b
 	clear(s.gTheta)
 	byBeta := s.gTheta[1+s.k:]
 	if s.family != nil {

@@ -14,7 +14,7 @@ import (
 
 // disperse takes a scatter that z may tell of, at counts.
 func (f *levelSums) disperse(rng *rand.Rand) {
-	d := f.q + 1
+	d := f.d
 	// Means are 0, of the noise of a square.
 	noise := slices.Repeat([]float64{math.Sqrt(f.noiseOfProduct(0, 0))}, release.Length(d))
 	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: release.Gaussian, Z: vec(len(noise)), Scale: noise, Frame: f.obs.Frame}
@@ -63,7 +63,7 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 
 // takeScatter takes counts, and D of W. It reports false where rounding forbids.
 func (f *levelSums) takeScatter(counts, w []float64) (ok bool) {
-	d, to := f.q+1, f.within.d
+	d, to := f.d, f.within.d
 	f.take(counts)
 	for i := range d {
 		for j := range i + 1 {
@@ -75,11 +75,10 @@ func (f *levelSums) takeScatter(counts, w []float64) (ok bool) {
 
 // placeSums takes F of sums, and writes its coordinates.
 func (f *levelSums) placeSums(x, sums []float64) {
-	d := f.q + 1
 	for l, root := range f.law.roots {
-		own := f.sums[l*d : (l+1)*d]
+		own := f.sums[l*f.d : (l+1)*f.d]
 		for j := range own {
-			if own[j] = sums[l*d+j] / root; j < f.free && !f.none(l) {
+			if own[j] = sums[l*f.d+j] / root; j < f.free && !f.none(l) {
 				_, precision, centre := f.wide(l, j)
 				x[f.sumsAt+l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
 			}

@@ -41,7 +41,7 @@ import (
 // and n Σ log b_j where coordinates are of v′ = v/b (levelUnits).
 type levelSums struct {
 	obs           *model.Observation
-	m, k, q       int // columns, dummies, covariates beside these
+	m, k, q, d    int // columns, dummies, covariates beside these, and with y
 	levels        int
 	sumsAt        int // where coordinates begin
 	free, others  int // columns of F that have coordinates, and how many coordinates others are
@@ -77,6 +77,7 @@ type levelSums struct {
 	toldOwn     []float64 // z of own
 	parts       [][]int   // of the noise, of each level
 	ofProducts  []int
+	both        []int // levels of a shift
 }
 
 const emptyLevel = 1e-9
@@ -126,7 +127,7 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
 	q, d, n, levels := m-1-k, m-k, rowsTold(obs), obs.Shape.Levels(k)
-	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
+	f := &levelSums{obs: obs, m: m, k: k, q: q, d: d, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
 		sums: vec(d * levels), law: newLevelLaw(part, levels), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
@@ -157,12 +158,12 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 
 // noiseOfProduct is the variance of the noise of a sum of products within levels.
 func (f *levelSums) noiseOfProduct(i, j int) float64 {
-	return f.obs.Told.Variance(len(f.obs.Told.Counts) + (f.levels-1)*(f.q+1) + release.Index(f.q+1, i, j))
+	return f.obs.Told.Variance(len(f.obs.Told.Counts) + (f.levels-1)*f.d + release.Index(f.d, i, j))
 }
 
 // priorSum takes what the prior has of a level's mean, in its units.
 func (f *levelSums) priorSum(at int, mean, fixed, rate float64) {
-	b, c := f.units.b[at%(f.q+1)], f.units.c[at%(f.q+1)]
+	b, c := f.units.b[at%f.d], f.units.c[at%f.d]
 	f.centre[at], f.fixed[at], f.rate[at] = (mean-c)/b, fixed/(b*b), rate
 }
 
@@ -194,9 +195,9 @@ func (f *levelSums) take(counts []float64) {
 	f.law.takeRows(f.n)
 	switch {
 	case !f.obs.Count.Latent() && f.empty > 0:
-		f.ofN = -f.scatterOf(f.n, 0) + (f.scatterOf(f.n, f.empty) + 0.5*float64(f.q+1)*float64(f.empty)*math.Log(f.n))
+		f.ofN = -f.scatterOf(f.n, 0) + (f.scatterOf(f.n, f.empty) + 0.5*float64(f.d)*float64(f.empty)*math.Log(f.n))
 	case f.obs.Count.Latent():
-		f.ofN = f.scatterOf(f.n, f.empty) + 0.5*float64(f.q+1)*f.freedom(f.n)*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
+		f.ofN = f.scatterOf(f.n, f.empty) + 0.5*float64(f.d)*f.freedom(f.n)*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
 		for i := range f.q {
 			f.ofN += logGamma(0.5 * (f.law.dof - float64(i)))
 		}
@@ -215,9 +216,9 @@ func (f *levelSums) freedom(n float64) float64 { return n - float64(f.levels-f.e
 // scatterOf is what counts, so many of them 0, have of a latent n, and the Wishart law given its covariance, but for the
 // powers of determinants.
 func (f *levelSums) scatterOf(n float64, empty int) float64 {
-	d, free := float64(f.q+1), n-float64(f.levels-empty)
+	d, free := float64(f.d), n-float64(f.levels-empty)
 	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*(n+float64(empty))*d*math.Ln2
-	for i := range f.q + 1 {
+	for i := range f.d {
 		log -= logGamma(0.5 * (free - float64(i)))
 	}
 	return log
@@ -230,9 +231,8 @@ func logGamma(x float64) float64 {
 
 // wide returns V, 1/w² and the centre over w² of F_jl, F_il before it being known.
 func (f *levelSums) wide(l, j int) (v, precision, centre float64) {
-	d := f.q + 1
-	at, root, noise, a := l*d+j, f.law.roots[l], f.sumVariance, f.units.a[j*d:]
-	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*d:])
+	at, root, noise, a := l*f.d+j, f.law.roots[l], f.sumVariance, f.units.a[j*f.d:]
+	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*f.d:])
 	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.spread(j)
 	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
 }
@@ -263,10 +263,9 @@ func (f *levelSums) takeRows(x []float64) (logJ float64, ok bool) {
 
 // takeSums takes columns of F of x.
 func (f *levelSums) takeSums(x []float64) {
-	d := f.q + 1
 	f.spare = 0
 	for l := range f.levels {
-		row, x := f.sums[l*d:(l+1)*d], x[f.sumsAt+l*f.free:]
+		row, x := f.sums[l*f.d:(l+1)*f.d], x[f.sumsAt+l*f.free:]
 		if f.none(l) {
 			clear(row)
 			f.spare -= 0.5 * dot(x[:f.free], x[:f.free])
@@ -282,7 +281,7 @@ func (f *levelSums) takeSums(x []float64) {
 
 // tell writes what noise is on: counts, sums within levels, products.
 func (f *levelSums) tell() {
-	n, d, at := f.n, f.q+1, 0
+	n, d, at := f.n, f.d, 0
 	first := copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
 	for l, root := range f.law.roots {
 		for _, v := range f.sums[l*d : (l+1)*d] {
@@ -307,7 +306,7 @@ func (f *levelSums) tell() {
 
 // pullTold adds the noise's slopes to gSums, and to the lower triangle of e.
 func (f *levelSums) pullTold() {
-	n, d, at := f.n, f.q+1, 0
+	n, d, at := f.n, f.d, 0
 	if !f.units.same {
 		f.units.pullNoise(f.byOwn, f.byTold[len(f.obs.Told.Counts):])
 	}
@@ -345,22 +344,21 @@ func (f *levelSums) begin() {
 
 // pullSums writes the gradient in coordinates of F, and adds to gD that in D_jj.
 func (f *levelSums) pullSums(grad, x []float64) {
-	d := f.q + 1
 	for l, root := range f.law.roots {
-		g := f.gSums[l*d : (l+1)*d]
+		g := f.gSums[l*f.d : (l+1)*f.d]
 		for j := f.free - 1; j >= 0; j-- {
 			if f.none(l) {
 				grad[f.sumsAt+l*f.free+j] = -x[f.sumsAt+l*f.free+j]
 				continue
 			}
 			v, precision, centre := f.wide(l, j)
-			u, at, a := x[f.sumsAt+l*f.free+j], l*d+j, f.units.a[j*d:]
+			u, at, a := x[f.sumsAt+l*f.free+j], l*f.d+j, f.units.a[j*f.d:]
 			grad[f.sumsAt+l*f.free+j] = g[j] / math.Sqrt(precision)
 			addScaled(g[:j], -g[j]*root*root*a[j]/(f.sumVariance*precision), a[:j])
 			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
 			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
 			if bySquare := byV * (1 + root*root*f.rate[at]); j < f.q {
-				f.gD[j*d+j] += 2 * bySquare * f.within.d[j*d+j]
+				f.gD[j*f.d+j] += 2 * bySquare * f.within.d[j*f.d+j]
 			} else {
 				f.byMost += bySquare
 			}

@@ -41,7 +41,7 @@ func newLevelUnits(of *model.Units, m, d int) *levelUnits {
 
 // readTold takes the noise's parts, and z to own units.
 func (f *levelSums) readTold() {
-	t, d, first := f.obs.Told, f.q+1, len(f.obs.Told.Counts)
+	t, d, first := f.obs.Told, f.d, len(f.obs.Told.Counts)
 	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.same {
 		f.own, f.byOwn = f.told[first:], f.byTold[first:]
 	} else {
