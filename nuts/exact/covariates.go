@@ -92,8 +92,8 @@ func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64,
 // slope adds the gradient where value was last: in x̄; in W to the lower triangle of e, E with
 // d log p = Σ E_ij dW_ij; in D beside that; in λ; and it writes that in ζ. It returns the
 // derivative in n.
-func (c *covariates) slope(gMean, gD, e, gZeta, gLambda []float64, t *statistics, zeta, lambda []float64) (byN float64) {
-	p, m, d := c.p, t.m, c.prior
+func (c *covariates) slope(t *view, gZeta, gLambda, zeta, lambda []float64) (byN float64) {
+	p, m, d, gMean, gD, e := c.p, t.m, c.prior, t.gMean, t.gD, t.e
 	dof, root := c.dof+t.n, 1/math.Sqrt(t.n)
 	dense.InverseFromCholesky(c.inv, c.chol, p)
 	dense.SymMulVec(c.g, c.inv, p, c.offset)
@@ -117,12 +117,12 @@ func (c *covariates) slope(gMean, gD, e, gZeta, gLambda []float64, t *statistics
 			gLambda[at] += 0.5 * (dof*row[i]*d.Scale[i*p+i]*math.Exp(-lambda[at]) - d.Dof)
 		}
 	}
-	through += c.pullXi(gMean, gD, gZeta, t, zeta, root)
+	through += c.pullXi(t, gZeta, zeta, root)
 	return -0.5 * (c.logDet + dof*trace + (float64(p)+root*through)/t.n)
 }
 
 // pullXi takes the gradient in ξ, which it replaces by that in ζ, to x̄ and D, and returns that in 1/√n.
-func (c *covariates) pullXi(gMean, gD, gXi []float64, t *statistics, zeta []float64, root float64) (byRoot float64) {
+func (c *covariates) pullXi(t *view, gXi, zeta []float64, root float64) (byRoot float64) {
 	m := t.m
 	for i := c.p - 1; i >= 0; i-- {
 		row, precision := t.d[i*m:i*m+i], c.precision[i]
@@ -132,10 +132,10 @@ func (c *covariates) pullXi(gMean, gD, gXi []float64, t *statistics, zeta []floa
 		byAlong := -gXi[i] * q * precision / told
 		byQ := -(gXi[i]*(zeta[i]*q/math.Sqrt(told)+along*(1-precision*q*q)/told) + q) * precision / told
 		gXi[i] /= math.Sqrt(told)
-		gMean[i] += byAlong
-		addScaled(gD[i*m:i*m+i], root*byAlong, c.xi)
+		t.gMean[i] += byAlong
+		addScaled(t.gD[i*m:i*m+i], root*byAlong, c.xi)
 		addScaled(gXi[:i], root*byAlong, row)
-		gD[i*m+i] += root * byQ
+		t.gD[i*m+i] += root * byQ
 		byRoot += byAlong*before + byQ*t.d[i*m+i]
 	}
 	return byRoot

@@ -38,7 +38,6 @@ type density struct {
 	response    *response
 	params      *model.Params // see draw
 	noise       *model.Noise
-	s           []float64
 	rows        *rowCount
 	ell         float64
 	byN         float64 // of the noise, at fixed v̄ and D
@@ -48,7 +47,7 @@ type density struct {
 func newDensity(site *model.Site, prior *model.Prior) *density {
 	shape, m := site.Shape, site.Shape.M()
 	f := &density{own: newStatistics(m), logScale: vec(m), covariates: newCovariates(prior), response: newResponse(shape, prior),
-		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: vec(len(site.Z))}
+		params: model.NewParams(shape), noise: model.NewNoise(site.Observation)}
 	f.rows = newRowCount(site.Observation, f.noise)
 	f.rows.a, f.rows.b = 0.5*float64(m), 0.5*math.Ln2
 	f.rows.covariance(shape.P, f.covariates.dof)
@@ -113,7 +112,7 @@ func (f *density) value(x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	f.noisy.clear()
-	noise, byN := f.noisy.addNoise(f.noise, f.noisy.gMean, f.noisy.e)
+	noise, byN := f.noisy.addNoise(f.noise)
 	f.byN = byN
 	logp = f.logJ + (byX + byY + noise)
 	for i, log := range c.logSquare {
@@ -139,8 +138,8 @@ func (f *density) slope(grad, x []float64) {
 	}
 	lambda, gLambda, xi, zeta := c.scales.lambda, c.scales.gLambda, c.end(), c.zeta()
 	c.scales.slope()
-	byN := f.byN + f.covariates.slope(to.gMean, to.gD, to.e, grad[xi:zeta], gLambda, t, x[xi:zeta], lambda)
-	byEll, d := f.response.slope(to.gMean, to.gD, to.e, gLambda, t, f.ell, lambda)
+	byN := f.byN + f.covariates.slope(to, grad[xi:zeta], gLambda, x[xi:zeta], lambda)
+	byEll, d := f.response.slope(to, gLambda, f.ell, lambda)
 	byN += d
 	t.pull(to.gD, to.e)
 	if c.slopes == nil {

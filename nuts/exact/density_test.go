@@ -168,15 +168,14 @@ func TestGradient(t *testing.T) {
 		obs := near(c, rng)
 		f := withRows(obs, c.Prior)[rng.IntN(2)]
 		psi, grad, unused := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
-		s := make([]float64, len(obs.Z))
 		smooth := func() float64 {
 			logp, err := f.LogDensity(unused, psi)
 			if err != nil {
 				t.Fatal(name, err)
 			}
 			n := f.rows.of(psi)
-			f.noisy.vector(s)
-			logp += modeltest.Smoothing(obs, s, 1)
+			f.noisy.vector()
+			logp += modeltest.Smoothing(obs, f.noisy.s, 1)
 			if obs.Count.Latent() && obs.Count.Kind == release.Laplace {
 				exact, _ := model.NewNoise(obs).LogCount(n)
 				logp += modeltest.SmoothNoise(obs.Count.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1) - exact
@@ -292,7 +291,8 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 		}
 		logp -= b.logJacobian(f, x)
 		f.set(x)
-		f.common.vector(b.s)
+		f.common.vector()
+		copy(b.s, f.common.s)
 		inUnits(noisy, b.s, n, c.Shape.M(), alone(obs).Units)
 		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), noisy)
 		b.sigma, b.lambda = math.Exp(f.ell), f.coordinates.scales.lambda
@@ -372,7 +372,8 @@ func (b *bayes) logJacobian(f *density, x []float64) float64 {
 		}{{v + h, after}, {v - h, before}} {
 			x[i] = side.at
 			f.LogDensity(unused, x)
-			f.common.vector(side.dst[:q])
+			f.common.vector()
+			copy(side.dst, f.common.s)
 			copy(side.dst[q:], f.covariates.mu)
 			side.dst[q+p] = f.ell
 			copy(side.dst[q+p+1:], f.coordinates.scales.lambda)

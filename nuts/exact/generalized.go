@@ -37,8 +37,6 @@ type generalized struct {
 	noise      *model.Noise
 	rows       *rowCount
 	byN        float64 // of the noise, at fixed v̄ and D
-
-	s []float64
 }
 
 // knowing is a site with Σy² as it is known, and of sums by levels without it.
@@ -74,7 +72,7 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
-		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: vec(len(obs.Z))}
+		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs)}
 	f.linked.dispersion = dispersion
 	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
@@ -133,9 +131,9 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 			m.Z[last] = t.n
 		}
 	}
-	noise, byN := t.addNoise(f.noise, t.gMean, t.e)
+	noise, byN := t.addNoise(f.noise)
 	f.byN = byN
-	t.knowSquare(t.gMean, t.e)
+	t.knowSquare()
 	return logp + f.rows.value(t.n) + noise, true
 }
 
@@ -153,7 +151,7 @@ func (f *generalized) slope(grad, x []float64) {
 	if t != noisy {
 		t.add(noisy)
 	}
-	byN += f.x.pull(grad, x, t.statistics, t.gMean, t.gD, t.e)
+	byN += f.x.pull(grad, x, t)
 	f.rows.pull(grad, t.n, byN)
 }
 
@@ -164,7 +162,7 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	if f.obs.Count.Latent() {
 		n = f.obs.Count.Start(rng)
 	}
-	f.statistics.disperse(f.s, f.obs, n, rng)
+	f.statistics.disperse(f.obs, n, rng)
 	f.x.columns.place(x, f.statistics)
 	for i := f.x.xi(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
@@ -204,8 +202,8 @@ func (f *generalized) draw(k *nuts.Sampler, rng *rand.Rand) {
 // Reach makes the noise's slopes the derivative about x.
 func (f *generalized) Reach(x []float64) {
 	if _, ok := f.set(x); ok {
-		f.noisy.vector(f.s)
-		f.noise.Reach(f.s)
+		f.noisy.vector()
+		f.noise.Reach(f.noisy.s)
 	}
 }
 

@@ -39,8 +39,9 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 			}
 			counts[j] = n
 		}
-		stats := vec(s.Shape.Statistics())
-		newStatistics(s.Shape.M()).disperse(stats, s.Observation, n, rng)
+		own := newStatistics(s.Shape.M())
+		own.disperse(s.Observation, n, rng)
+		stats := own.s
 		s.Units.Common(stats, stats, n)
 		all[j] = stats
 		if s.Columns != nil {

@@ -96,8 +96,8 @@ func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 // Reach makes the noise's slopes the derivative about x.
 func (f *density) Reach(x []float64) {
 	f.set(x)
-	f.noisy.vector(f.s)
-	f.noise.Reach(f.s)
+	f.noisy.vector()
+	f.noise.Reach(f.noisy.s)
 }
 
 // flip negates one mean or one entry of D below its diagonal: the noisier linear
@@ -159,7 +159,7 @@ func (f *density) start(x []float64, rng *rand.Rand) bool {
 		n = f.obs.Count.Start(rng)
 	}
 	f.rows.set(x, n)
-	f.own.disperse(f.s, f.obs, n, rng)
+	f.own.disperse(f.obs, n, rng)
 	for i := f.coordinates.end(); i < f.coordinates.dim(); i++ {
 		x[i] = rng.NormFloat64()
 	}

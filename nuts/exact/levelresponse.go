@@ -306,8 +306,6 @@ func (f *levelResponse) slope(gSums, gD, e, gLambda []float64, t *statistics, ro
 			if trace += per * v * t.w[i*d+j]; j < i {
 				trace += per * v * t.w[i*d+j]
 			}
-		}
-		for j := range i + 1 {
 			gD[i*d+j] += per * f.residual[j] * f.slopes[i]
 		}
 	}

@@ -29,7 +29,7 @@ func (f *levelSums) disperse(rng *rand.Rand) {
 			part.Z[at], part.Scale[at] = v, math.Sqrt(f.noiseOfProduct(j, h))
 		}
 	}
-	f.within.disperse(vec(len(part.Z)), part, f.n, rng)
+	f.within.disperse(part, f.n, rng)
 }
 
 // startCounts are whole, sum to an n that may be, and are about what z tells, noise drawn anew.

@@ -107,8 +107,8 @@ func (r *response) fit(t *statistics) (quad float64) {
 
 // slope adds the gradient where value was last: in v̄, in W_x to e as covariates.slope has
 // it, in D beside that, and in λ. It returns the derivatives in ℓ and n.
-func (r *response) slope(gMean, gD, e, gLambda []float64, t *statistics, ell float64, lambda []float64) (byEll, byN float64) {
-	p, m := r.p, t.m
+func (r *response) slope(t *view, gLambda []float64, ell float64, lambda []float64) (byEll, byN float64) {
+	p, m, gMean, gD, e := r.p, t.m, t.gMean, t.gD, t.e
 	dense.InverseFromCholesky(r.cov, r.chol, p)
 	dense.SymMulVec(r.solved, r.cov, p, r.delta)
 	trace, spread, prior, fitted := 0.0, 0.0, 0.0, 0.0 // tr M⁻¹W_x, δᵀM⁻¹δ, tr M⁻¹Λ_β, the prior's part of Q

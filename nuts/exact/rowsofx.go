@@ -42,16 +42,15 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 }
 
 // pull writes the gradient in x where take was last, of a density of t to which take's is added, given that in
-// v̄, in D, in W as statistics.pull has it, and in λ, of which scales.slope was first. It spends these, and returns the
-// derivative in n.
-func (f *rowsOfX) pull(grad, x []float64, t *statistics, gMean, gD, e []float64) (byN float64) {
-	byN = f.covariates.slope(gMean, gD, e, grad[f.xi():f.zeta()], f.scales.gLambda, t, x[f.xi():f.zeta()], f.scales.lambda)
-	t.pull(gD, e)
-	f.scales.pull(grad[f.zeta():f.dim()], gD, t.m)
+// t, and in λ, of which scales.slope was first. It spends these, and returns the derivative in n.
+func (f *rowsOfX) pull(grad, x []float64, t *view) (byN float64) {
+	byN = f.covariates.slope(t, grad[f.xi():f.zeta()], f.scales.gLambda, x[f.xi():f.zeta()], f.scales.lambda)
+	t.pull(t.gD, t.e)
+	f.scales.pull(grad[f.zeta():f.dim()], t.gD, t.m)
 	for i, log := range f.columns.logSquare {
 		byN += 0.5 * log
-		gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]
+		t.gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]
 	}
-	f.columns.pull(grad, t, gMean, gD, x)
+	f.columns.pull(grad, t.statistics, t.gMean, t.gD, x)
 	return byN
 }

@@ -143,7 +143,7 @@ func (s *spoke) set(x []float64) bool {
 		s.logp, s.ok = s.family.take(s.logp, s.noisy.statistics, x[s.ofY():])
 	}
 	s.noisy.spread()
-	s.noisy.vector(s.noisy.s)
+	s.noisy.vector()
 	s.made = s.noise.Made(s.noisy.s)
 	return s.ok
 }

@@ -22,9 +22,9 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	}
 	s.noisy.clear()
 	s.noise.PullMade(s.noisy.slope)
-	byN := s.noisy.pullNoise(s.noisy.gMean, s.noisy.e)
+	byN := s.noisy.pullNoise()
 	if s.family != nil {
-		s.noisy.knowSquare(s.noisy.gMean, s.noisy.e)
+		s.noisy.knowSquare()
 	}
 	s.clear()
 	clear(grad)
@@ -42,7 +42,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	s.view.add(s.noisy)
 	if s.x != nil {
 		s.x.scales.slope()
-		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.statistics, s.gMean, s.gD, s.e)
+		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.view)
 	}
 	byX, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
 	s.rows.pull(grad, s.n, byN+d)

@@ -163,11 +163,12 @@ func TestStartsOutOfTheBox(t *testing.T) {
 			t.Errorf("data set %d: %v", trial, err)
 		}
 		for j, s := range problem.Sites {
-			sums, m := make([]float64, len(s.Z)), s.Shape.M()
-			newStatistics(m).disperse(sums, s.Observation, s.N, rng)
+			m := s.Shape.M()
+			own := newStatistics(m)
+			own.disperse(s.Observation, s.N, rng)
 			for i := range m {
 				at := release.Index(m, i, i)
-				if away := (sums[at] - s.Z[at]) / math.Sqrt(s.Variance(at)); away < -10 {
+				if away := (own.s[at] - s.Z[at]) / math.Sqrt(s.Variance(at)); away < -10 {
 					t.Errorf("data set %d, site %d: the sum of squares of column %d lies %.0f sds below the noisy one", trial, j, i, -away)
 				}
 			}

@@ -34,53 +34,15 @@ func newStatistics(m int) *statistics {
 func (t *statistics) spread() { dense.LLt(t.w, t.d, t.m) }
 
 // vector writes s in canonical order.
-func (t *statistics) vector(s []float64) {
+func (t *statistics) vector() {
 	m, at := t.m, t.m
 	for j, u := range t.mean {
-		s[j] = t.n * u
+		t.s[j] = t.n * u
 		for l := j; l < m; l++ {
-			s[at] = t.n * (t.w[l*m+j] + u*t.mean[l])
+			t.s[at] = t.n * (t.w[l*m+j] + u*t.mean[l])
 			at++
 		}
 	}
-}
-
-// addNoise returns log p(z | s), adds its gradient in v̄ to gMean and that in W, with
-// d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
-// fixed v̄ and D.
-func (t *statistics) addNoise(noise *model.Noise, gMean, e []float64) (logp, byN float64) {
-	t.vector(t.s)
-	return noise.LogDensity(t.slope, t.s), t.pullNoise(gMean, e)
-}
-
-// pullNoise is addNoise but for the density, of the slope in s that stands there.
-func (t *statistics) pullNoise(gMean, e []float64) (byN float64) {
-	m, at := t.m, t.m
-	for j, u := range t.mean {
-		g := t.slope[j]
-		gMean[j] += t.n * g
-		byN += g * u
-		for l := j; l < m; l++ {
-			g := t.slope[at]
-			byN += g * t.s[at] / t.n
-			g *= t.n
-			gMean[j] += g * t.mean[l]
-			gMean[l] += g * u
-			if l > j {
-				g *= 0.5
-			}
-			e[l*m+j] += g
-			at++
-		}
-	}
-	return byN
-}
-
-// knowSquare takes off what addNoise has of Σy² beside n, which it is.
-func (t *statistics) knowSquare(gMean, e []float64) {
-	p, g := t.m-1, t.n*t.slope[len(t.slope)-1]
-	gMean[p] -= 2 * g * t.mean[p]
-	e[p*t.m+p] -= g
 }
 
 // pull adds 2ED to gD, the gradient in D of a function whose gradient in W is the symmetric
@@ -129,13 +91,13 @@ func inBox(sum, sd, n, box float64) float64 {
 	return max(mean-noise, min(mean+noise, max(-box, min(box, mean))))
 }
 
-// disperse takes statistics that n rows in the box may have and that lie about z as the
-// noise allows, and writes them to s: z with noise drawn anew, means and mean squares in the box, spreads and
+// disperse takes statistics s that n rows in the box may have and that lie about z as the
+// noise allows: z with noise drawn anew, means and mean squares in the box, spreads and
 // eigenvalues of the scatter not below what noise can hide, for chains
 // find out of the corner of columns that are nearly collinear slowly.
-func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
+func (t *statistics) disperse(obs *model.Observation, n float64, rng *rand.Rand) {
 	const boundless = 1e150 // of noise where z tells nothing: infinity less infinity is no number
-	m, box, least := t.m, obs.Reach(), 0.0
+	m, s, box, least := t.m, t.s, obs.Reach(), 0.0
 	t.n = n
 	sd := func(i int) float64 { return min(math.Sqrt(obs.Variance(i)), boundless) }
 	for i, z := range obs.Z {
@@ -157,7 +119,7 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	}
 	t.raise(least, rng)
 	t.spread()
-	t.vector(s)
+	t.vector()
 }
 
 // raise makes D a root of the scatter that its lower triangle has, with no eigenvalue below least, give or take a factor

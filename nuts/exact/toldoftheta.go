@@ -110,8 +110,6 @@ func (f *toldOfTheta) pull(t *view) (bySigma float64) {
 		f.ql[i], f.zl[i] = dot(f.q[i*p:(i+1)*p], l), dot(f.z[i*p:(i+1)*p], l)
 		f.zm[i] = dot(f.z[i*p:(i+1)*p], f.covariance)
 		byV -= dot(f.qhq[i*p:(i+1)*p], f.w[i*p:]) + f.ql[i]*dot(f.q[i*p:(i+1)*p], f.covariance)
-	}
-	for i := range p {
 		t.gMean[i] -= f.mean * f.ql[i]
 	}
 	r2 := 1 / f.row.per

@@ -10,7 +10,7 @@ import (
 type view struct {
 	*statistics
 	units        *model.Units // from those of the coordinates; nil where they are the same
-	gMean, gD, e []float64    // in v̄, in D, and in W as statistics.addNoise has it
+	gMean, gD, e []float64    // in v̄, in D, and in W as addNoise has it
 }
 
 func newView(own *statistics, units *model.Units) *view {
@@ -52,6 +52,44 @@ func (v *view) toOwn() {
 		v.units.PullMean(v.gMean)
 		v.units.PullFactor(v.gD)
 	}
+}
+
+// addNoise returns log p(z | s), adds its gradient in v̄ to gMean and that in W, with
+// d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
+// fixed v̄ and D.
+func (v *view) addNoise(noise *model.Noise) (logp, byN float64) {
+	v.vector()
+	return noise.LogDensity(v.slope, v.s), v.pullNoise()
+}
+
+// pullNoise is addNoise but for the density, of the slope in s that stands there.
+func (v *view) pullNoise() (byN float64) {
+	m, at, gMean := v.m, v.m, v.gMean
+	for j, u := range v.mean {
+		g := v.slope[j]
+		gMean[j] += v.n * g
+		byN += g * u
+		for l := j; l < m; l++ {
+			g := v.slope[at]
+			byN += g * v.s[at] / v.n
+			g *= v.n
+			gMean[j] += g * v.mean[l]
+			gMean[l] += g * u
+			if l > j {
+				g *= 0.5
+			}
+			v.e[l*m+j] += g
+			at++
+		}
+	}
+	return byN
+}
+
+// knowSquare takes off what addNoise has of Σy² beside n, which it is.
+func (v *view) knowSquare() {
+	p, g := v.m-1, v.n*v.slope[len(v.slope)-1]
+	v.gMean[p] -= 2 * g * v.mean[p]
+	v.e[p*v.m+p] -= g
 }
 
 // add adds to a gradient in own units that of another view, in v̄ and D.
