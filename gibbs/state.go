@@ -64,9 +64,7 @@ func newState(obs *model.Observation, prior *model.Prior, law source, params *mo
 // is home, and not in the basin of a wrong sign, which Laplace's heavy tails would let it
 // keep. Draws from the prior are no start: they may lie many boxes away.
 func (c *state) start(rng *rand.Rand) {
-	if c.obs.Count.Latent() {
-		c.n = c.obs.Count.Start(rng)
-	}
+	c.n = c.obs.StartRows(rng)
 	c.invent(rng)
 	clear(c.clt)
 	c.obs.AddNoise(c.clt, 1, rng)

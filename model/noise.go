@@ -329,9 +329,13 @@ func logNormalCell(r, sigma float64) (logp, u float64) {
 		inner + 1/inner - 1/(sigma*math.Expm1(inner/sigma))
 }
 
-// Start draws a number of rows for a chain to start from: the noisy count with
+// StartRows is a number of rows for a chain to start from: n where it is public, else the noisy count with
 // noise drawn anew, moved into the prior's support.
-func (c *Count) Start(rng *rand.Rand) float64 {
+func (o *Observation) StartRows(rng *rand.Rand) float64 {
+	c := &o.Count
+	if !c.Latent() {
+		return o.N
+	}
 	e := rng.NormFloat64()
 	if c.Kind == release.Laplace {
 		e = math.Copysign(rng.ExpFloat64(), e)

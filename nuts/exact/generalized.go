@@ -158,10 +158,7 @@ func (f *generalized) slope(grad, x []float64) {
 // start writes coordinates to start from: covariates that z may tell of, and all else as if
 // it were standard normal, or y's sums as expected where no rows have such. It reports false where rounding forbids.
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
-	n := f.obs.N
-	if f.obs.Count.Latent() {
-		n = f.obs.Count.Start(rng)
-	}
+	n := f.obs.StartRows(rng)
 	f.statistics.disperse(f.obs, n, rng)
 	f.x.columns.place(x, f.statistics)
 	for i := f.x.xi(); i < len(x); i++ {

@@ -32,13 +32,11 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 		f.startRows(counts, rng)
 	}
 	for j, part := range f.spokes {
-		s, n := part.common(), counts[j]
+		s := part.common()
 		if !f.levels {
-			if n = s.N; s.Count.Latent() {
-				n = s.Count.Start(rng)
-			}
-			counts[j] = n
+			counts[j] = s.StartRows(rng)
 		}
+		n := counts[j]
 		own := newStatistics(s.Shape.M())
 		own.disperse(s.Observation, n, rng)
 		stats := own.s

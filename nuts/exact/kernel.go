@@ -154,10 +154,7 @@ func (f *density) Write(dst, _ []float64) {
 
 // start writes coordinates to start from. It reports false where rounding forbids.
 func (f *density) start(x []float64, rng *rand.Rand) bool {
-	n := f.obs.N
-	if f.obs.Count.Latent() {
-		n = f.obs.Count.Start(rng)
-	}
+	n := f.obs.StartRows(rng)
 	f.rows.set(x, n)
 	f.own.disperse(f.obs, n, rng)
 	for i := f.coordinates.end(); i < f.coordinates.dim(); i++ {

@@ -99,9 +99,7 @@ func (f *joint) startRows(counts []float64, rng *rand.Rand) {
 	more, room := 0.0, f.n
 	for j, part := range f.spokes {
 		s := part.common()
-		if counts[j] = s.N; s.Count.Latent() {
-			counts[j] = s.Count.Start(rng)
-		}
+		counts[j] = s.StartRows(rng)
 		room -= s.Count.Least
 		if j > 0 {
 			more += counts[j] - s.Count.Least
