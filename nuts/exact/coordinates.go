@@ -50,11 +50,11 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
+	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear, scales: newFreeScales(prior),
 		products: vec(p), gProducts: vec(p)}
-	r, told := c.r[p], obs.Z[len(obs.Z)-1]/n-c.origin[p]*c.origin[p]
+	r, square := c.r[p], obs.Z[len(obs.Z)-1]/n-c.origin[p]*c.origin[p]
 	var variance float64
-	c.rest, variance = newRestOfY(c.columns, told, !prior.Unscaled)
+	c.rest, variance = newRestOfY(c.columns, square, !prior.Unscaled)
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
@@ -71,13 +71,13 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 		slopes[j] = b * b / response.precision[j*p+j]
 	}
 	if hidden(obs) {
-		variance = leaning(told, r, p)
+		variance = leaning(square, r, p)
+		c.slopes = newSlopesOfX(told(site), c.scales)
 	}
 	product := math.Sqrt(obs.Variance(release.Index(m, 0, p))) / n // noise is alike on all with y
 	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, product); c.clear {
 		c.y = newToldRow(p, product)
 	}
-	c.scales = newFreeScales(prior)
 	return c
 }
 

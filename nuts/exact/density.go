@@ -67,9 +67,6 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	}
 	f.obs = site.Observation
 	f.coordinates = newCoordinates(site, prior, f.response, clear)
-	if hidden(site.Observation) {
-		f.coordinates.slopes = newSlopesOfX(told(site), f.coordinates.scales)
-	}
 	return f
 }
 

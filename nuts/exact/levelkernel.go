@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -117,11 +118,7 @@ func (f *levelSums) drawOverall(rng *rand.Rand) {
 			tau[at+f.k+i] = v
 		}
 	}
-	for i := range p {
-		for j := range i {
-			tau[j*p+i] = tau[i*p+j]
-		}
-	}
+	dense.Symmetrise(tau, p)
 	if len(f.params.Cells) > 0 {
 		means := f.params.Cells[copy(f.params.Cells, share):]
 		for l, mu := range f.law.mu {

@@ -132,12 +132,8 @@ func (l *linked) take(t, noisy *statistics, x, lambda []float64) (logp float64, 
 		return 0, false
 	}
 	eta, log := l.takeMiddle(t, x[p:])
-	logp += log
-	x = x[l.sumsAt():]
 	l.sumsOfY.eta = eta
-	logp += l.disperse(x[1+p:])
-	l.index.direct()
-	return l.sumsOfY.take(logp, noisy, x)
+	return l.sumsOfY.take(logp+log, noisy, x[l.sumsAt():])
 }
 
 // takeSlopes makes β and f.

@@ -138,7 +138,6 @@ func (s *spoke) set(x []float64) bool {
 		logp, ok := s.takeLine(x)
 		s.logp, s.ok = s.logp+logp, ok
 	default:
-		s.logp += s.family.disperse(x[s.ofY()+s.m:])
 		s.aim()
 		s.logp, s.ok = s.family.take(s.logp, s.noisy.statistics, x[s.ofY():])
 	}
@@ -200,5 +199,4 @@ func (s *spoke) aim() {
 		addScaled(f.f[:j+1], b, s.d[j*s.m:])
 	}
 	f.n, f.eta = s.n, eta
-	f.index.direct()
 }

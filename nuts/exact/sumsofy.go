@@ -61,9 +61,11 @@ func newSumsOfY(obs *model.Observation, of family) (*sumsOfY, toldSums) {
 	return l, t
 }
 
-// take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
+// take makes φ, ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
 // [−1, 1]; it adds to logp their log density, log J counted in. It reports false where no rows have these sums.
 func (l *sumsOfY) take(logp float64, t *statistics, x []float64) (float64, bool) {
+	logp += l.disperse(x[1+l.p:])
+	l.direct()
 	log, ok := l.takeSums(t, x)
 	if !ok {
 		return 0, false
