@@ -1,5 +1,11 @@
 package model
 
+import (
+	"slices"
+
+	"github.com/dpreg/dpreg/conjugate"
+)
+
 // InOrder is the same problem with its covariates in another order: the j-th is the one that is order[j] here. Its law of
 // x is not stated (Prior.X).
 func (p *Problem) InOrder(order []int) *Problem {
@@ -16,30 +22,46 @@ func (p *Problem) InOrder(order []int) *Problem {
 
 // inOrder is the prior of the covariates in another order.
 func (p *Prior) inOrder(order []int) *Prior {
-	out, first := p.clone(), p.first()
+	out, first := p.clone().Within(order), p.first()
 	theta := make([]int, first)
-	to := make([]int, len(order)) // where covariates are in the new order
-	for j, from := range order {
+	for _, from := range order {
 		theta = append(theta, first+from)
-		to[from] = j
 	}
-	t, x := out.Theta, out.Covariates
-	t.Mean, t.Precision = taken(t.Mean, theta), block(t.Precision, theta)
-	x.Mean, x.Scale = taken(x.Mean, order), block(x.Scale, order)
-	if p.MeanSD != nil {
-		out.MeanSD = taken(p.MeanSD, order)
-	}
+	t := out.Theta
+	t.Mean, t.Precision = taken(t.Mean, theta), block(t.Precision, len(theta), theta)
 	for _, s := range out.Scales {
-		for i, j := range s.Covariates {
-			s.Covariates[i] = to[j]
-		}
 		for i, k := range s.Coefficients {
 			if k >= first {
-				s.Coefficients[i] = first + to[k-first]
+				s.Coefficients[i] = first + slices.Index(order, k-first)
 			}
 		}
 	}
 	return out
+}
+
+// Within has the law of some of the covariates, in an order of theirs: T has the marginal law of its block. That of
+// coefficients stays.
+func (p *Prior) Within(columns []int) *Prior {
+	out, x := *p, p.Covariates
+	out.Covariates = &conjugate.NIW{Mean: taken(x.Mean, columns), Kappa: x.Kappa, Scale: block(x.Scale, x.Dim(), columns), Dof: x.Dof - float64(x.Dim()-len(columns))}
+	if p.MeanSD != nil {
+		out.MeanSD = taken(p.MeanSD, columns)
+	}
+	out.Scales = nil
+	for _, s := range p.Scales {
+		var left []int
+		for _, j := range s.Covariates {
+			if at := slices.Index(columns, j); at >= 0 {
+				left = append(left, at)
+			}
+		}
+		if len(s.Covariates) > 0 && left == nil {
+			continue
+		}
+		s.Covariates = left
+		out.Scales = append(out.Scales, s)
+	}
+	return &out
 }
 
 // InOrder are the columns of draws from the problem in this order, as they are named here.
@@ -67,9 +89,8 @@ func taken[T any](from []T, at []int) (all []T) {
 	return all
 }
 
-// block are the rows and columns at these places of a square matrix.
-func block(a []float64, at []int) (out []float64) {
-	n := len(at)
+// block are the rows and columns at these places of an n×n matrix.
+func block(a []float64, n int, at []int) (out []float64) {
 	for _, i := range at {
 		out = append(out, taken(a[i*n:(i+1)*n], at)...)
 	}

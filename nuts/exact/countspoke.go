@@ -37,7 +37,7 @@ func counted(o *model.Observation, name model.Family) bool {
 func newCountSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *countSpoke {
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
-	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
+	s := &countSpoke{custodian: c, levelSums: newLevelSums(c.Site, ofCovariates(t.Prior).Within(behind(k, t.Shape.P)), t.Noise(j), c.lead(), 0, 0),
 		of: familyOf(t.Family, c.Upper), eta: vec(levels), byEta: vec(levels), rates: make([]rate, levels), laws: make([]binomialSum, levels)}
 	s.drawn = t.Shared
 	s.dispersion = newDispersion(raw, s.of, true)

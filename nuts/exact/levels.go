@@ -30,7 +30,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
 	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
-	part := withinPrior(prior, behind(k, m-1))
+	part := prior.Within(behind(k, m-1))
 	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), 0, d, d), response: newLevelResponse(obs.Shape, k, part),
 		toldY: vec(q), products: vec(q), gProducts: vec(q), root: math.Sqrt(2 * n)}
 	f.logScale = math.Log(f.units.b[q])

@@ -98,7 +98,7 @@ func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observ
 func (c leveledRows) drawSums(truth *model.Params, units *model.Units, response func(eta float64) float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
 	q := m - 1 - k
-	part := withinPrior(c.prior, behind(k, c.prior.Covariates.Dim()))
+	part := c.prior.Within(behind(k, c.prior.Covariates.Dim()))
 	inner := model.Shape{P: q, Intercept: true}
 	stub := *modeltest.TamePrior(inner) // of θ, which is not used
 	stub.Covariates, stub.MeanSD, stub.Scales = part.Covariates, part.MeanSD, nil

@@ -42,7 +42,7 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *leve
 	c := newCustodian(t, j, hub)
 	k, levels := c.Told.Dummies, c.Shape.Levels(c.Told.Dummies)
 	q := t.Shape.P - k
-	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
+	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, ofCovariates(t.Prior).Within(behind(k, t.Shape.P)), t.Noise(j), c.lead(), q, 0),
 		eta: vec(levels), m: vec(levels), v: vec(levels), byR: vec(levels), byM: vec(levels), byV: vec(levels)}
 	s.drawn = t.Shared
 	s.line = newLineOfD(q, rowsTold(s.obs), s.noiseOfProduct(0, q), s.noiseOfProduct(q, q))

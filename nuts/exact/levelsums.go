@@ -2,11 +2,9 @@ package exact
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -88,37 +86,6 @@ func behind(k, p int) (columns []int) {
 		columns = append(columns, j)
 	}
 	return columns
-}
-
-// withinPrior is the prior of some of the covariates: T has the marginal law of its block.
-func withinPrior(prior *model.Prior, columns []int) *model.Prior {
-	d := prior.Covariates
-	p, out := d.Dim(), *prior
-	c := &conjugate.NIW{Kappa: d.Kappa, Dof: d.Dof - float64(p-len(columns))}
-	out.Covariates, out.Scales, out.MeanSD = c, nil, nil
-	for _, j := range columns {
-		c.Mean = append(c.Mean, d.Mean[j])
-		for _, h := range columns {
-			c.Scale = append(c.Scale, d.Scale[j*p+h])
-		}
-		if prior.MeanSD != nil {
-			out.MeanSD = append(out.MeanSD, prior.MeanSD[j])
-		}
-	}
-	for _, s := range prior.Scales {
-		var left []int
-		for _, j := range s.Covariates {
-			if at := slices.Index(columns, j); at >= 0 {
-				left = append(left, at)
-			}
-		}
-		if len(s.Covariates) > 0 && left == nil {
-			continue
-		}
-		s.Covariates = left
-		out.Scales = append(out.Scales, s)
-	}
-	return &out
 }
 
 // newLevelSums allocates, with so many columns of F and rows of D that have coordinates, for a prior of the

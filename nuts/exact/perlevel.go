@@ -32,7 +32,7 @@ func levelsOf(t *model.Joint) *model.Joint {
 			columns[of.At] = c
 		}
 	}
-	own.Prior = withinPrior(t.Prior, columns)
+	own.Prior = t.Prior.Within(columns)
 	for _, l := range levels {
 		own.Sites = append(own.Sites, &model.Site{Observation: l.Observation, Units: model.Identity(own.Shape.M()), Upper: site.Upper, Columns: l.Columns})
 	}

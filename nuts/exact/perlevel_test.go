@@ -56,7 +56,7 @@ func (c crossedLevels) draw(t *testing.T, prior func(model.Shape) *model.Prior, 
 	all := prior(shape)
 	hub, own := model.NewParams(shape), model.NewParams(inner)
 	model.NewConditionals(shape, all, true).DrawPrior(hub, rng)
-	part := withinPrior(all, []int{c.levels - 1, c.levels}) // of x and w
+	part := all.Within([]int{c.levels - 1, c.levels}) // of x and w
 	part.Theta = prior(inner).Theta
 	const m = 3
 	least := float64(m + 1)
