@@ -77,9 +77,7 @@ func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64,
 		for j := range row {
 			row[j] = t.n*w[j] + sum*c.offset[j] + c.kappa*c.delta[i]*c.delta[j]
 		}
-		for j := range i {
-			row[j] += prior[j]
-		}
+		addScaled(row[:i], 1, prior)
 		row[i] += own
 	}
 	if !dense.Cholesky(c.chol, p) {

@@ -266,9 +266,7 @@ func (f *joint) Write(dst, y []float64) {
 
 // write writes the dispersion of counts, and n where it is latent.
 func (s *spoke) write(dst []float64) (at int) {
-	if s.family != nil {
-		at = s.family.dispersion.write(dst)
-	}
+	at = s.dispersion.write(dst)
 	if s.rows.dim() > 0 {
 		dst[at] = s.n
 	}

@@ -132,9 +132,7 @@ func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, 
 	q, m, prior := f.q, t.m, f.prior
 	dense.InverseFromCholesky(f.inv, f.chol, q)
 	for i := range q {
-		for j := range i + 1 {
-			e[i*m+j] -= 0.5 * f.dof * f.n * f.inv[i*q+j]
-		}
+		addScaled(e[i*m:i*m+i+1], -0.5*f.dof*f.n, f.inv[i*q:])
 		if at := f.scale[i]; at >= 0 {
 			gLambda[at] += 0.5 * (f.dof*f.inv[i*q+i]*prior.Scale[i*q+i]*math.Exp(-lambda[at]) - prior.Dof)
 		}
@@ -162,10 +160,8 @@ func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, 
 			byInverse := gMu*(root*tl[j]+f.kappa*prior.Mean[j])/p + byP*(root*root+f.kappa) // in 1/D_jj²
 			to[j] -= 2 * byInverse / (square * d[j])
 			gSums[l*m+j] += gT
-			for i := range j {
-				to[i] += gT * xi[i]
-				f.gXi[i] += gT * d[i]
-			}
+			addScaled(to[:j], gT, xi)
+			addScaled(f.gXi[:j], gT, d)
 		}
 	}
 }

@@ -83,12 +83,10 @@ func (u *levelUnits) toNoise(told, own []float64) {
 	u.square(own[products:])
 	dense.MulABt(u.pa, u.p, u.a, d, d, d)
 	for j := range d {
-		for h := j; h < d; h++ {
-			v := 0.0
-			for i := range j + 1 {
-				v += u.a[j*d+i] * u.pa[i*d+h]
-			}
-			told[products+release.Index(d, j, h)-d] = v
+		row := told[products+release.Index(d, j, j)-d:][:d-j]
+		clear(row)
+		for i, v := range u.a[j*d : j*d+j+1] {
+			addScaled(row, v, u.pa[i*d+j:])
 		}
 	}
 }
@@ -118,26 +116,18 @@ func (u *levelUnits) pullNoise(byOwn, byTold []float64) {
 	for j := range d {
 		u.p[j*d+j] *= 2
 	}
-	for i := range d {
-		for h := range d {
-			v := 0.0
-			for j := i; j < d; j++ {
-				v += u.a[j*d+i] * u.p[j*d+h]
-			}
-			u.pa[i*d+h] = v
+	clear(u.pa)
+	for j := range d {
+		for i, v := range u.a[j*d : j*d+j+1] {
+			addScaled(u.pa[i*d:(i+1)*d], v, u.p[j*d:])
 		}
 	}
 	for i := range d {
-		for h := i; h < d; h++ {
-			v := 0.0
-			for j := h; j < d; j++ {
-				v += u.pa[i*d+j] * u.a[j*d+h]
-			}
-			if h == i {
-				v *= 0.5
-			}
-			byOwn[products+release.Index(d, i, h)-d] = v
+		row := byOwn[products+release.Index(d, i, i)-d:]
+		for j := i; j < d; j++ {
+			addScaled(row[:j-i+1], u.pa[i*d+j], u.a[j*d+i:])
 		}
+		row[0] *= 0.5
 	}
 }
 

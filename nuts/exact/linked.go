@@ -145,23 +145,18 @@ func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, o
 	}
 	dense.SymMulVec(l.vb, l.v, p, l.covariance)
 	dense.SymMulVec(l.slopes.Mean, l.given, p, l.coefficients.mean)
+	clear(l.wv)
 	for i := range p {
-		for j := range p {
-			sum := 0.0
-			for k := range p {
-				sum += t.w[max(i, k)*l.m+min(i, k)] * l.v[k*p+j]
-			}
-			l.wv[i*p+j] = sum
-			l.slopes.Mean[i] += l.c * t.w[max(i, j)*l.m+min(i, j)] * l.vb[j]
+		for k, w := range t.w[i*l.m : i*l.m+p] {
+			addScaled(l.wv[i*p:(i+1)*p], w, l.v[k*p:])
+			l.slopes.Mean[i] += l.c * w * l.vb[k]
 		}
 	}
 	for i := range p {
-		for j := range i + 1 {
-			sum := l.given[i*p+j]
-			for k := range p {
-				sum += l.c * l.c * l.wv[i*p+k] * t.w[max(k, j)*l.m+min(k, j)]
-			}
-			l.slopes.Root[i*p+j] = sum
+		row := l.slopes.Root[i*p : i*p+i+1]
+		copy(row, l.given[i*p:])
+		for k, v := range l.wv[i*p : (i+1)*p] {
+			addScaled(row, l.c*l.c*v, t.w[k*l.m:])
 		}
 	}
 	logJ, ok := l.slopes.Prepare()

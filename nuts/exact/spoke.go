@@ -35,16 +35,17 @@ import (
 // then x, and θ_j given these, see toldOfTheta.
 type spoke struct {
 	custodian
-	*view           // in common units
-	noisy  *view    // in the release's
-	x      *rowsOfX // nil where covariates are shared
-	noise  *model.Noise
-	made   []float64 // what has noise
-	rows   *rowCount
-	line   *lineOfY     // nil of a family
-	told   *toldOfTheta // nil unless a line is pooled in part
-	family *sumsOfY     // nil of a normal response
-	from   int          // the first Bartlett row, 0 or p
+	*view               // in common units
+	noisy      *view    // in the release's
+	x          *rowsOfX // nil where covariates are shared
+	noise      *model.Noise
+	made       []float64 // what has noise
+	rows       *rowCount
+	line       *lineOfY     // nil of a family
+	told       *toldOfTheta // nil unless a line is pooled in part
+	family     *sumsOfY     // nil of a normal response
+	dispersion *dispersion  // nil but of counts
+	from       int          // the first Bartlett row, 0 or p
 
 	root float64   // √n
 	f, a []float64 // f and A
@@ -70,7 +71,8 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *spoke {
 		end = s.p
 		of := familyOf(t.Family, s.Upper)
 		s.family, _ = newSumsOfY(s.Observation, of)
-		s.family.dispersion = newDispersion(raw, of, false)
+		s.dispersion = newDispersion(raw, of, false)
+		s.family.dispersion = s.dispersion
 		s.rows.c++
 		s.rows.scatter(s.p, m)
 		s.rows.gamma = append(s.rows.gamma, gammaTerm{1, -1})
@@ -106,13 +108,7 @@ func (s *spoke) ofY() int {
 }
 
 // dim is the number of coordinates.
-func (s *spoke) dim() int {
-	n := s.ofY() + s.sumsOfY() + s.rows.dim()
-	if s.family != nil {
-		n += s.family.dispersion.dim()
-	}
-	return n
-}
+func (s *spoke) dim() int { return s.ofY() + s.sumsOfY() + s.dispersion.dim() + s.rows.dim() }
 
 // sumsOfY counts the coordinates of y's sums.
 func (s *spoke) sumsOfY() int { return s.m + number.Indicator[int](s.line != nil) }
@@ -177,16 +173,13 @@ func (s *spoke) takeRows(x []float64) {
 func (s *spoke) drawnCovariates() {
 	m, p, l := s.m, s.p, s.hub.Factor()
 	for i := range p {
-		v := s.hub.Params.MuX[i]
-		for k := range i + 1 {
-			v += l[i*p+k] * s.f[k]
-			sum := 0.0
-			for h := k; h <= i; h++ {
-				sum += l[i*p+h] * s.a[h*m+k]
-			}
-			s.d[i*m+k] = sum
+		row := s.d[i*m : i*m+i+1]
+		clear(row)
+		s.mean[i] = s.hub.Params.MuX[i]
+		for h, v := range l[i*p : i*p+i+1] {
+			s.mean[i] += v * s.f[h]
+			addScaled(row[:h+1], v, s.a[h*m:])
 		}
-		s.mean[i] = v
 	}
 }
 

@@ -119,9 +119,7 @@ func (s *spoke) pullRow(i int) (gf float64) {
 	for h := i; h < p; h++ {
 		v := l[h*p+i]
 		gf += v * s.gMean[h]
-		for k := range i + 1 {
-			s.gA[k] += v * s.gD[h*m+k]
-		}
+		addScaled(s.gA[:i+1], v, s.gD[h*m:])
 	}
 	return gf
 }
