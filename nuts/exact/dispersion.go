@@ -112,16 +112,6 @@ func (d *dispersion) ofSums() (phi, share float64) {
 	return math.Sqrt(math.Hypot(1, square)), square * square / (1 + square*square)
 }
 
-// disperse takes φ to the levels' moments, before direct, and returns the log prior.
-func (t *index) disperse(x []float64) (logp float64) {
-	if logp = t.dispersion.take(x); t.dispersion != nil {
-		for l := range t.at {
-			t.at[l].Dispersion = t.dispersion.phi
-		}
-	}
-	return logp
-}
-
 // value returns the log density of z where t has F and κ.
 func (d *dispersion) value(t *index) (logp float64) {
 	d.per = 1.0

@@ -42,7 +42,7 @@ func TestDispersedSquares(t *testing.T) {
 				i := newIndex(ofCounts(most), n, 1, 1)
 				i.dispersion, i.f[0] = d, 0.5
 				i.at[0].root, i.at[0].sum, i.at[0].eta = math.Sqrt(n), sum/math.Sqrt(n), eta
-				i.disperse([]float64{(math.Log(phi) - d.centre) * d.root})
+				d.take([]float64{(math.Log(phi) - d.centre) * d.root})
 				i.direct()
 				d.value(i)
 				return (squares - n*d.per) / d.tau

@@ -161,7 +161,7 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	n := f.obs.StartRows(rng)
 	f.statistics.disperse(f.obs, n, rng)
 	f.x.columns.place(x, f.statistics)
-	for i := f.x.xi(); i < len(x); i++ {
+	for i := f.x.columns.end(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
 	}
 	f.rows.set(x, n)

@@ -78,7 +78,7 @@ func newIndex(of family, n float64, p, levels int) *index {
 	return t
 }
 
-// direct takes f, which the caller has written, to s and e, and the moments at each η̄_l, which it has, too.
+// direct takes f, which the caller has written, to s and e, and the moments at each η̄_l, which it has, too, and at φ.
 func (t *index) direct() {
 	t.s = math.Sqrt(dot(t.f, t.f))
 	clear(t.e)
@@ -90,6 +90,9 @@ func (t *index) direct() {
 	}
 	for i := range t.at {
 		l := &t.at[i]
+		if t.dispersion != nil {
+			l.Dispersion = t.dispersion.phi
+		}
 		l.Set(l.eta, t.s)
 		l.kappa = l.S[0] / l.M[0]
 	}

@@ -154,7 +154,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	}
 	if s.x != nil {
 		s.x.columns.place(x[s.lead():], t)
-		for i := s.lead() + s.x.xi(); i < s.bartlett(); i++ {
+		for i := s.lead() + s.x.columns.end(); i < s.bartlett(); i++ {
 			x[i] = rng.NormFloat64()
 		}
 	}

@@ -80,9 +80,7 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.takeSums(x)
 	s.logJ += 0.5 * s.columns.product.value()
 	seen.see(w, s.sums, s.law.roots)
-	if s.family != nil {
-		s.logJ += s.family.disperse(y[s.levels+s.q:])
-	}
+	s.logJ += s.dispersion.take(y[s.levels+s.q:])
 	byY, ok := s.takeY(y)
 	if !ok {
 		return false

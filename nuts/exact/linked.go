@@ -66,19 +66,17 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 // turn takes V to the units from which these lead to those of the noise, v = Wx + b: WᵀVW.
 func (l *linked) turn(units *model.Units) {
 	p := l.coefficients.p
-	w, vw := vec(p*p), vec(p*p)
-	for i := range p {
-		row, _ := units.Row(i)
-		copy(w[i*p:], row)
-	}
-	for i := range p {
-		for k := range p {
-			addScaled(vw[i*p:(i+1)*p], l.v[i*p+k], w[k*p:(k+1)*p])
+	vw := vec(p * p)
+	for k := range p {
+		row, _ := units.Row(k)
+		for i := range p {
+			addScaled(vw[i*p:i*p+k+1], l.v[i*p+k], row)
 		}
 	}
 	clear(l.v)
 	for k := range p {
-		for i, a := range w[k*p : (k+1)*p] {
+		row, _ := units.Row(k)
+		for i, a := range row {
 			addScaled(l.v[i*p:(i+1)*p], a, vw[k*p:(k+1)*p])
 		}
 	}

@@ -17,10 +17,8 @@ func newRowsOfX(c *columns, prior *model.Prior) *rowsOfX {
 	return &rowsOfX{columns: c, covariates: newCovariates(prior), scales: newFreeScales(prior)}
 }
 
-// xi and zeta are where ξ and ζ begin, and dim is where these end.
-func (f *rowsOfX) xi() int   { return f.columns.end() }
-func (f *rowsOfX) zeta() int { return f.columns.zeta() }
-func (f *rowsOfX) dim() int  { return f.zeta() + f.scales.dim() }
+// dim is the number of coordinates.
+func (f *rowsOfX) dim() int { return f.columns.zeta() + f.scales.dim() }
 
 // power is that of D_ii at n, the Jacobian of ξ counted in.
 func (f *rowsOfX) power(i int, n float64) float64 { return n - float64(1+i) }
@@ -33,8 +31,9 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 	}
 	logp += 0.5 * f.columns.product.value()
 	t.spread()
-	f.scales.set(x[f.zeta():], t.d, t.m)
-	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.scales.lambda)
+	xi, zeta := f.columns.end(), f.columns.zeta()
+	f.scales.set(x[zeta:], t.d, t.m)
+	byX, ok := f.covariates.value(t, x[xi:zeta], f.scales.lambda)
 	for i, log := range f.columns.logSquare {
 		logp += 0.5 * f.power(i, t.n) * log
 	}
@@ -44,9 +43,10 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 // pull writes the gradient in x where take was last, of a density of t to which take's is added, given that in
 // t, and in λ, of which scales.slope was first. It spends these, and returns the derivative in n.
 func (f *rowsOfX) pull(grad, x []float64, t *view) (byN float64) {
-	byN = f.covariates.slope(t, grad[f.xi():f.zeta()], f.scales.gLambda, x[f.xi():f.zeta()], f.scales.lambda)
+	xi, zeta := f.columns.end(), f.columns.zeta()
+	byN = f.covariates.slope(t, grad[xi:zeta], f.scales.gLambda, x[xi:zeta], f.scales.lambda)
 	t.pull(t.gD, t.e)
-	f.scales.pull(grad[f.zeta():f.dim()], t.gD, t.m)
+	f.scales.pull(grad[zeta:f.dim()], t.gD, t.m)
 	for i, log := range f.columns.logSquare {
 		byN += 0.5 * log
 		t.gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]

@@ -12,7 +12,7 @@ import (
 // of y in [0, 1],
 //
 //	logit ȳ    z tells it, and n rows of mean M_0
-//	h          rowLaw of N(M_1e, q/n I), q = S_0 − M_0² − M_1², and m̂ = Σxy/n − x̄ȳ as z has it
+//	h          rowLaw of N(M_1e, K/n I), K = S_0 − M_0² − M_1², and m̂ = Σxy/n − x̄ȳ as z has it
 //
 // and then, of counts, that of dispersion, which is known first.
 type sumsOfY struct {
@@ -26,10 +26,10 @@ type sumsOfY struct {
 	rate float64   // precision of logit ȳ by z, and ȳ itself
 	odds float64
 
-	row      *rowLaw   // of h
-	within   float64   // precision of logit ȳ
-	q, logit float64   // q; logit M_0
-	byR      []float64 // slope in √rows (logit ȳ − logit M_0), see part.standard
+	row    *rowLaw   // of h
+	within float64   // precision of logit ȳ
+	logit  float64   // logit M_0
+	byR    []float64 // slope in √rows (logit ȳ − logit M_0), see part.standard
 }
 
 // toldSums are what z tells of sums of y in [0, 1]: Σxy, ȳ, and the sds of the noise of means of y and of products.
@@ -64,7 +64,7 @@ func newSumsOfY(obs *model.Observation, of family) (*sumsOfY, toldSums) {
 // take makes φ, ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
 // [−1, 1]; it adds to logp their log density, log J counted in. It reports false where no rows have these sums.
 func (l *sumsOfY) take(logp float64, t *statistics, x []float64) (float64, bool) {
-	logp += l.disperse(x[1+l.p:])
+	logp += l.dispersion.take(x[1+l.p:])
 	l.direct()
 	log, ok := l.takeSums(t, x)
 	if !ok {
@@ -103,7 +103,7 @@ func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 
 // prepareRow takes what h hangs on, ȳ among it.
 func (l *sumsOfY) prepareRow(t *statistics) (logJ float64, ok bool) {
-	l.row.own = l.n / l.q
+	l.row.own = l.n / l.K
 	for j, told := range l.told {
 		l.row.middle[j] = l.M[1] * l.e[j]
 		l.row.products[j] = 0.5*(told+t.mean[j]) - t.mean[j]*l.y
@@ -131,8 +131,7 @@ func (l *sumsOfY) prepare() (rows float64, ok bool) {
 	rows = 1 + l.n*l.tellsLogit()
 	l.within = rows + l.rate
 	l.logit = math.Log(m0 / (1 - m0))
-	l.q = l.K
-	return rows, l.q > 0
+	return rows, l.K > 0
 }
 
 // tellsLogit is what a row tells of logit M_0, (M_0(1−M_0))² over y's variance.
@@ -165,7 +164,7 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 		gMean[j] += g * (0.5 - l.y)
 		l.byY -= g * t.mean[j]
 	}
-	l.byK -= row.byOwn * row.own / l.q
+	l.byK -= row.byOwn * row.own / l.K
 	l.byM[1] += dot(l.e, row.byMiddle)
 
 	rows := l.within - l.rate
@@ -175,7 +174,7 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
 	variance := l.S[0] - m0*m0
-	byN = row.byOwn/l.q + byRows*l.tellsLogit()
+	byN = row.byOwn/l.K + byRows*l.tellsLogit()
 	told := byRows * l.n * l.tellsLogit()
 	l.bySquares[0] -= told / variance
 	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + (byLogit*rows/l.within-rest)/(m0*(1-m0))
