@@ -112,9 +112,12 @@ func inFrame(obs *model.Observation) bool {
 // below 0.
 func Clearance(obs *model.Observation) float64 {
 	m, n := obs.Shape.M(), rowsTold(obs)
-	scatter := vec(m * m)
+	scatter, values := vec(m*m), vec(m)
 	model.Scatter(scatter, obs.Z, m, n)
-	return least(scatter, m) / math.Sqrt(obs.Variance(m))
+	if !dense.SymEigen(values, vec(m*m), scatter, m, vec(m*m)) {
+		return 0
+	}
+	return values[0] / math.Sqrt(obs.Variance(m))
 }
 
 // rowsTold is the number of rows as published, or the least there can be.
@@ -133,15 +136,6 @@ func hidden(obs *model.Observation) bool {
 func leaning(told, r float64, p int) float64 {
 	k := 0.25 * float64(p)
 	return r * r / (math.Sqrt(told*told+2*k*r*r) - told)
-}
-
-// least returns the least eigenvalue of a symmetric matrix, of which the lower triangle is given.
-func least(a []float64, m int) float64 {
-	values := vec(m)
-	if !dense.SymEigen(values, vec(m*m), a, m, vec(m*m)) {
-		return 0
-	}
-	return values[0]
 }
 
 // take takes v̄, D and ℓ of x, and returns log|∂(v̄, D, λ, ℓ)/∂x| up to a constant. It

@@ -99,15 +99,8 @@ func (s *custodian) standard() [][]float64 {
 	return [][]float64{s.pooled.Slope}
 }
 
-// slopes are β, and intercept is θ₀, or 0.
+// slopes are β.
 func (s *custodian) slopes() []float64 { return s.theta[len(s.theta)-s.p:] }
-
-func (s *custodian) intercept() float64 {
-	if len(s.theta) > s.p {
-		return s.theta[0]
-	}
-	return 0
-}
 
 // takeEta takes η_l = θ₀ + Σ_c u_cθ_c of a factor's columns u_c = ±1 in each level.
 func (s *custodian) takeEta(eta []float64) {

@@ -29,8 +29,7 @@ import (
 // Coordinates: those of rowsOfX, of linked, of n.
 type generalized struct {
 	obs        *model.Observation
-	statistics *statistics
-	own, noisy *view // of them, in units of the coordinates and in those of the noise; one where these are the same
+	own, noisy *view // of statistics, in units of the coordinates and in those of the noise; one where these are the same
 	x          *rowsOfX
 	linked     *linked
 	params     *model.Params
@@ -71,13 +70,12 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	site = knowing(site)
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
-	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
+	f := &generalized{obs: obs, own: newView(newStatistics(m), nil), x: newRowsOfX(columnsOf(site, prior, p), prior),
 		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs)}
 	f.linked.dispersion = dispersion
-	f.own = newView(f.statistics, nil)
 	f.noisy = f.own
 	if told := obs.Told; told != nil && told.Response != nil && told.Response.Frame != nil {
-		f.noisy = newView(f.statistics, site.Noisy())
+		f.noisy = newView(f.own.statistics, site.Noisy())
 	}
 	f.rows = newRowCount(obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1
@@ -100,7 +98,7 @@ func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
 
 // set takes the statistics of x, and returns the log density without the noise's.
 func (f *generalized) set(x []float64) (logp float64, ok bool) {
-	t := f.statistics
+	t := f.own.statistics
 	t.n = f.rows.of(x)
 	f.linked.n = t.n
 	if !(t.n > float64(f.obs.Shape.P+3) && f.rows.within(t.n)) {
@@ -159,8 +157,8 @@ func (f *generalized) slope(grad, x []float64) {
 // it were standard normal, or y's sums as expected where no rows have such. It reports false where rounding forbids.
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	n := f.obs.StartRows(rng)
-	f.statistics.disperse(f.obs, n, rng)
-	f.x.columns.place(x, f.statistics)
+	f.own.disperse(f.obs, n, rng)
+	f.x.columns.place(x, f.own.statistics)
 	for i := f.x.columns.end(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
 	}
@@ -185,13 +183,13 @@ func (f *generalized) draw(k *nuts.Sampler, rng *rand.Rand) {
 		return
 	}
 	copy(f.params.MuX, f.x.covariates.mu)
-	f.x.covariates.draw(f.params.Tau, f.statistics.n, rng)
+	f.x.covariates.draw(f.params.Tau, f.own.n, rng)
 	theta, l := f.params.Theta, f.linked
 	copy(theta[len(theta)-len(l.beta):], l.beta)
 	if l.intercept {
 		theta[0] = l.sumsOfY.eta
 		for j, b := range l.beta {
-			theta[0] -= b * f.statistics.mean[j]
+			theta[0] -= b * f.own.mean[j]
 		}
 	}
 }

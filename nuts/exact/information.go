@@ -31,24 +31,25 @@ func (f *joint) standardise(x []float64) bool {
 		if !f.slope(base, zero, x, j, nil) {
 			return false
 		}
-		told := s.noised()
-		for i, at := range pointers(append([][]float64{told}, s.standard()...)) {
-			sd := 1.0
-			if i < len(told) {
-				sd = math.Sqrt(s.variance(i))
+		for g, slopes := range append([][]float64{s.noised()}, s.standard()...) {
+			for i := range slopes {
+				sd := 1.0
+				if g == 0 {
+					sd = math.Sqrt(s.variance(i))
+				}
+				if !f.slope(hub, own, x, j, &slopes[i]) {
+					return false
+				}
+				for l := range hub {
+					hub[l] = (hub[l] - base[l]) / sd
+				}
+				for l := range own {
+					own[l] = (own[l] - zero[l]) / sd
+				}
+				addOuter(f.frame.c, hub, hub)
+				addOuter(r, own, own)
+				addOuter(k, hub, own)
 			}
-			if !f.slope(hub, own, x, j, at) {
-				return false
-			}
-			for l := range hub {
-				hub[l] = (hub[l] - base[l]) / sd
-			}
-			for l := range own {
-				own[l] = (own[l] - zero[l]) / sd
-			}
-			addOuter(f.frame.c, hub, hub)
-			addOuter(r, own, own)
-			addOuter(k, hub, own)
 		}
 	}
 	return f.frame.factor()
@@ -88,15 +89,6 @@ func addOuter(dst, u, v []float64) {
 	for i, c := range u {
 		addScaled(dst[i*len(v):(i+1)*len(v)], c, v)
 	}
-}
-
-func pointers(all [][]float64) (at []*float64) {
-	for _, v := range all {
-		for i := range v {
-			at = append(at, &v[i])
-		}
-	}
-	return at
 }
 
 // slope writes the gradients in the hub and in spoke j of what else the density has beside the noise's, and of

@@ -59,9 +59,6 @@ func newLevelLaw(prior *model.Prior, levels int) *levelLaw {
 	return f
 }
 
-// takeRows takes n.
-func (f *levelLaw) takeRows(n float64) { f.n, f.dof = n, f.more+n }
-
 // information is P's part of the prior over 1, or over 1/D_jj².
 func (f *levelLaw) information(j int, square float64) float64 {
 	return f.precision[j] + f.kappa/square

@@ -62,9 +62,6 @@ func (s *levelSpoke) dim() int { return s.end() + s.ofY() + s.dispersion.dim() }
 // ofY counts the coordinates of y's sums.
 func (s *levelSpoke) ofY() int { return s.levels + s.q + number.Indicator[int](s.line != nil) }
 
-// scatterDof are the degrees of freedom of A_yy².
-func (s *levelSpoke) scatterDof() float64 { return s.freedom(s.n) - float64(s.q) }
-
 func (s *levelSpoke) set(x []float64) bool {
 	s.takeOwn(x)
 	s.ok = s.takeStatistics(x)
@@ -182,7 +179,7 @@ func (s *levelSpoke) seeRow() {
 		}
 		return
 	}
-	s.line.told, s.line.sigma, s.line.n, s.line.dof = told(q), s.sigma/b[q], s.n, s.scatterDof()
+	s.line.told, s.line.sigma, s.line.n, s.line.dof = told(q), s.sigma/b[q], s.n, s.freedom(s.n)-float64(q)
 	for j, beta := range s.slopes()[s.k:] {
 		s.line.beta[j] = beta * b[j] / b[q]
 	}

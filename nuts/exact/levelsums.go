@@ -159,7 +159,7 @@ func (f *levelSums) take(counts []float64) {
 		}
 	}
 	f.within.n, f.prior.n = f.n, f.n
-	f.law.takeRows(f.n)
+	f.law.n, f.law.dof = f.n, f.law.more+f.n
 	switch {
 	case !f.obs.Count.Latent() && f.empty > 0:
 		f.ofN = -f.scatterOf(f.n, 0) + (f.scatterOf(f.n, f.empty) + 0.5*float64(f.d)*float64(f.empty)*math.Log(f.n))
@@ -200,16 +200,12 @@ func logGamma(x float64) float64 {
 func (f *levelSums) wide(l, j int) (v, precision, centre float64) {
 	at, root, noise, a := l*f.d+j, f.law.roots[l], f.sumVariance, f.units.a[j*f.d:]
 	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*f.d:])
-	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.spread(j)
-	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
-}
-
-// spread is D_jj², or of y what it is where D_y is 0.
-func (f *levelSums) spread(j int) float64 {
-	if j == f.q {
-		return f.most
+	square := f.most // of y, what D_jj² is where D_y is 0
+	if j < f.q {
+		square = f.columns.square[j]
 	}
-	return f.columns.square[j]
+	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*square
+	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
 }
 
 // takeRows takes D_x of x, and begins the product. It reports false where a column has no spread left in floating

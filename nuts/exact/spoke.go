@@ -185,7 +185,10 @@ func (s *spoke) drawnCovariates() {
 
 // aim takes a family's index of θ.
 func (s *spoke) aim() {
-	eta, f := s.intercept(), s.family
+	eta, f := 0.0, s.family
+	if len(s.theta) > s.p {
+		eta = s.theta[0]
+	}
 	clear(f.f)
 	for j, b := range s.slopes() {
 		eta += b * s.mean[j]
