@@ -163,13 +163,10 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 		x[i] = rng.NormFloat64()
 	}
 	f.rows.set(x, n)
-	if _, ok := f.value(x); ok {
-		return true
-	}
-	if !f.linked.expected(x[f.x.dim()+f.linked.sumsAt():], f.noisy.statistics) {
-		return false
-	}
 	_, ok := f.value(x)
+	if !ok && f.linked.expected(x[f.x.dim()+f.linked.sumsAt():], f.noisy.statistics) {
+		_, ok = f.value(x)
+	}
 	return ok
 }
 

@@ -51,10 +51,7 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 	}
 	left := n
 	for l, c := range counts {
-		if sum == 0 {
-			break
-		}
-		counts[l] = math.Floor(c * n / sum)
+		counts[l] = math.Floor(c * n / max(sum, 1))
 		left -= counts[l]
 	}
 	counts[floats.MaxIdx(counts)] += left
