@@ -22,7 +22,7 @@ import (
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij;
 //	                                          of columns that noise hides see slopesOfX
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
-//	D_yy: u_y of restOfY; in P_y D_yy² is that at D_y = 0
+//	D_yy: u_y of lastRow; in P_y D_yy² is that at D_y = 0
 //	ξ: ζ of covariates
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
@@ -36,12 +36,9 @@ type coordinates struct {
 	*columns
 	told   []float64 // ẑ_yj
 	clear  bool
-	y      rowOfY
-	rest   restOfY
+	last   lastRow
 	scales *freeScales
 	root   float64 // √(2n)
-
-	products, gProducts []float64 // m̂
 }
 
 // newCoordinates makes those of a site; clear says whether its posterior is about normal, see farFromSingular.
@@ -50,11 +47,10 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear, scales: newFreeScales(prior),
-		products: vec(p), gProducts: vec(p)}
+	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear, scales: newFreeScales(prior)}
 	r, square := c.r[p], obs.Z[len(obs.Z)-1]/n-c.origin[p]*c.origin[p]
 	var variance float64
-	c.rest, variance = newRestOfY(c.columns, square, !prior.Unscaled)
+	c.last, variance = newLastRow(c.columns, square, !prior.Unscaled)
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
@@ -75,8 +71,8 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 		c.slopes = newSlopesOfX(told(site), c.scales)
 	}
 	product := math.Sqrt(obs.Variance(release.Index(m, 0, p))) / n // noise is alike on all with y
-	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, product); c.clear {
-		c.y = newToldRow(p, product)
+	if c.last.y = newYRow(p, slopes, !prior.Unscaled, n, variance, product); c.clear {
+		c.last.y = newToldRow(p, product)
 	}
 	return c
 }
@@ -146,28 +142,21 @@ func (c *coordinates) take(t *statistics, x []float64) (ell, logJ float64, ok bo
 		return 0, 0, false
 	}
 	at := diagonal(m, p) - p
-	c.rest.begin(x[at+p])
-	c.takeMean(t, p, c.rest.most, x[p])
-	v, ok := c.prepare(t)
-	if !ok {
-		return 0, 0, false
-	}
-	logJ += v + 0.5*c.product.value()
-	c.y.set(t.d[p*m:p*m+p], x[at:at+p])
-	if v, ok = c.rest.take(t.d, x[at+p]); !ok {
+	c.last.begin(x[at+p])
+	c.takeMean(t, p, c.last.most, x[p])
+	c.takeProducts(t)
+	if logJ, ok = c.last.take(logJ, t.d, x[at:at+m]); !ok {
 		return 0, 0, false
 	}
 	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
-	return ell, logJ + v, math.Abs(ell) < -leastLog
+	return ell, logJ, math.Abs(ell) < -leastLog
 }
 
-// prepare makes rowOfY ready for x.
-func (c *coordinates) prepare(t *statistics) (logJ float64, ok bool) {
-	p := c.m - 1
-	for j := range p {
-		c.products[j] = c.told[j] - t.mean[p]*t.mean[j]
+// takeProducts takes m̂.
+func (c *coordinates) takeProducts(t *statistics) {
+	for j, told := range c.told {
+		c.last.products[j] = told - t.mean[c.m-1]*t.mean[j]
 	}
-	return c.y.prepare(t.d, c.m, c.products, c.rest.most)
 }
 
 // pull writes the gradient in x but ζ, where take was last: given those in v̄, D and ℓ, of which it
@@ -177,24 +166,15 @@ func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD []float64, g
 	grad[c.ell()] = gEll / c.root
 	gD[m*m-1] += gEll / t.d[m*m-1]
 	at := diagonal(m, p) - p
-	byMost := c.pullY(grad[at:at+m], t, gMean, gD, x[at:at+m])
-	grad[p] = gMean[p] * c.wide[p]
-	byMost += c.byPrior(p, c.rest.most, gMean[p], x[p]) * c.per[p]
-	grad[at+p] += byMost * c.rest.slopeOf
-	c.columns.pull(grad, t, gMean, gD, x)
-}
-
-// pullY is pull of y's row, and returns the gradient in rest.most.
-func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float64) (byMost float64) {
-	m, p := c.m, c.m-1
-	grad[p] = c.rest.pull(gD, t.d)
-	clear(c.gProducts)
-	byMost = c.y.pull(grad[:p], gD, c.gProducts, gD[p*m:p*m+p], t.d, m, x[:p], c.products)
-	for j, g := range c.gProducts {
+	byMost := c.last.pull(grad[at:at+m], gD, t.d, x[at:at+m])
+	for j, g := range c.last.gProducts {
 		gMean[p] -= g * t.mean[j]
 		gMean[j] -= g * t.mean[p]
 	}
-	return byMost
+	grad[p] = gMean[p] * c.wide[p]
+	byMost += c.byPrior(p, c.last.most, gMean[p], x[p]) * c.per[p]
+	grad[at+p] += byMost * c.last.slopeOf
+	c.columns.pull(grad, t, gMean, gD, x)
 }
 
 // place writes the coordinates of (v̄, D), the others stay. It
@@ -203,11 +183,8 @@ func (c *coordinates) place(x []float64, t *statistics) bool {
 	m, p := c.m, c.m-1
 	c.columns.place(x, t)
 	at := diagonal(m, p) - p
-	x[at+p] = c.rest.place(t.d)
-	x[p] = c.placeMean(t, p, c.rest.most)
-	if _, ok := c.prepare(t); !ok {
-		return false
-	}
-	c.y.coordinates(x[at:at+p], t.d[p*m:p*m+p])
-	return true
+	x[at+p] = c.last.place(t.d)
+	x[p] = c.placeMean(t, p, c.last.most)
+	c.takeProducts(t)
+	return c.last.placeRow(x[at:at+p], t.d)
 }

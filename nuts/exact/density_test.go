@@ -134,7 +134,7 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 func withRows(obs *model.Observation, prior *model.Prior) []*density {
 	f, other := newDensity(alone(obs), prior), newDensity(alone(obs), prior)
 	if c := other.coordinates; !c.clear {
-		c.y = newToldRow(obs.Shape.P, c.r[0])
+		c.last.y = newToldRow(obs.Shape.P, c.r[0])
 		if c.slopes != nil {
 			c.slopes = nil
 		} else {
@@ -269,7 +269,7 @@ func TestDensity(t *testing.T) {
 		obs := near(c, rand.New(rand.NewPCG(3, 4)))
 		for _, f := range withRows(obs, c.Prior) {
 			if spread := againstBayes(t, c, obs, f, nil); !(spread < 1e-5) {
-				t.Errorf("%s: log densities of %d coordinates with %T differ by a constant only up to %g", name, f.Dim(), f.coordinates.y, spread)
+				t.Errorf("%s: log densities of %d coordinates with %T differ by a constant only up to %g", name, f.Dim(), f.coordinates.last.y, spread)
 			}
 		}
 	})

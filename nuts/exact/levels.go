@@ -2,7 +2,6 @@ package exact
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -17,13 +16,11 @@ import (
 // move, see moveCounts.
 type byLevel struct {
 	*levelSums
-	response            *levelResponse
-	y                   rowOfY
-	toldY               []float64 // products of y of z
-	products, gProducts []float64
-	ell                 float64
-	root, logScale      float64 // √2n, log B of y
-	rest                restOfY
+	response       *levelResponse
+	toldY          []float64 // products of y of z
+	ell            float64
+	root, logScale float64 // √2n, log B of y
+	last           lastRow
 }
 
 func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
@@ -32,7 +29,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
 	part := prior.Within(behind(k, m-1))
 	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), 0, d, d), response: newLevelResponse(obs.Shape, k, part),
-		toldY: vec(q), products: vec(q), gProducts: vec(q), root: math.Sqrt(2 * n)}
+		toldY: vec(q), root: math.Sqrt(2 * n)}
 	f.logScale = math.Log(f.units.b[q])
 	products := f.toldOwn[levels*d:]
 	for j := range q {
@@ -45,13 +42,13 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 		square -= y * y / (n * max(f.toldCount(l), 1))
 	}
 	var variance float64
-	f.rest, variance = newRestOfY(f.columns, square, !prior.Unscaled)
+	f.last, variance = newLastRow(f.columns, square, !prior.Unscaled)
 	slopes := vec(q)
 	for j := range slopes {
 		b := f.units.b[j] / f.units.b[q]
 		slopes[j] = b * b / f.response.precision[(k+j)*(m-1)+k+j]
 	}
-	f.y = newYRow(q, slopes, !prior.Unscaled, n, variance, math.Sqrt(f.noiseOfProduct(0, q))/n)
+	f.last.y = newYRow(q, slopes, !prior.Unscaled, n, variance, math.Sqrt(f.noiseOfProduct(0, q))/n)
 	return f
 }
 
@@ -99,19 +96,13 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	if f.logJ, ok = f.takeRows(x); !ok {
 		return false
 	}
-	f.rest.begin(f.yRow(x)[q])
-	f.most = f.rest.most
+	f.last.begin(f.yRow(x)[q])
+	f.most = f.last.most
 	f.takeSums(x)
-	v, ok := f.prepareY()
-	if !ok {
+	f.takeProducts()
+	if f.logJ, ok = f.last.take(f.logJ, w.d, f.yRow(x)); !ok {
 		return false
 	}
-	f.logJ += v + 0.5*c.product.value()
-	f.y.set(w.d[q*d:q*d+q], f.yRow(x)[:q])
-	if v, ok = f.rest.take(w.d, f.yRow(x)[q]); !ok {
-		return false
-	}
-	f.logJ += v
 	f.ell = 0.5*c.logSquare[q] + x[f.end()]/f.root + f.logScale
 	w.spread()
 	f.prior.see(w, f.sums, f.law.roots)
@@ -119,17 +110,16 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	return math.Abs(f.ell) < -leastLog
 }
 
-// prepareY prepares y's row at F and D_x.
-func (f *byLevel) prepareY() (logJ float64, ok bool) {
+// takeProducts takes m̂ at F.
+func (f *byLevel) takeProducts() {
 	q, d := f.q, f.d
 	for j, v := range f.toldY {
-		f.products[j] = v / f.n
+		f.last.products[j] = v / f.n
 	}
 	for l := range f.levels {
 		row := f.sums[l*d : (l+1)*d]
-		addScaled(f.products, -row[q]/f.n, row[:q])
+		addScaled(f.last.products, -row[q]/f.n, row[:q])
 	}
-	return f.y.prepare(f.within.d, d, f.products, f.rest.most)
 }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
@@ -174,35 +164,28 @@ func (f *byLevel) slope(grad, x []float64) {
 	}
 	grad[f.end()] = byEll / f.root
 	f.gD[q*d+q] += byEll / w.d[q*d+q]
-	clear(f.gProducts)
-	row, to := f.yRow(x), f.yRow(grad)
-	to[q] = f.rest.pull(f.gD, w.d)
-	f.byMost = f.y.pull(to[:q], f.gD, f.gProducts, f.gD[q*d:q*d+q], w.d, d, row[:q], f.products)
+	to := f.yRow(grad)
+	f.byMost = f.last.pull(to, f.gD, w.d, f.yRow(x))
 	for l := range f.levels {
 		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
-		g[q] -= dot(f.gProducts, row) / f.n
-		addScaled(g[:q], -row[q]/f.n, f.gProducts)
+		g[q] -= dot(f.last.gProducts, row) / f.n
+		addScaled(g[:q], -row[q]/f.n, f.last.gProducts)
 	}
 	f.pullSums(grad, x)
-	to[q] += f.byMost * f.rest.slopeOf
+	to[q] += f.byMost * f.last.slopeOf
 	f.pullRows(grad, x)
 }
 
 // resum takes counts, and F and D that sums and W give, and writes their coordinates. It reports false where rounding forbids.
 func (f *byLevel) resum(x, counts, sums, w []float64) bool {
-	q, d := f.q, f.d
 	if !f.takeScatter(counts, w) {
 		return false
 	}
 	f.placeRows(x)
 	y := f.yRow(x)
-	y[q] = f.rest.place(f.within.d)
-	f.most = f.rest.most
+	y[f.q] = f.last.place(f.within.d)
+	f.most = f.last.most
 	f.placeSums(x, sums)
-	row := slices.Clone(f.within.d[q*d : q*d+q])
-	if _, ok := f.prepareY(); !ok {
-		return false
-	}
-	f.y.coordinates(y[:q], row)
-	return true
+	f.takeProducts()
+	return f.last.placeRow(y[:f.q], f.within.d)
 }

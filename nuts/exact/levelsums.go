@@ -61,7 +61,7 @@ type levelSums struct {
 	own, byOwn    []float64 // sums within levels and products of v′, and that in them
 	centre, fixed []float64 // m and A, a row of d a level
 	rate          []float64 // B
-	most, byMost  float64   // restOfY's, where y has columns of F
+	most, byMost  float64   // lastRow's, where y has columns of F
 
 	gSums, gD, e []float64
 	logJ         float64
