@@ -124,16 +124,16 @@ func (c *columns) middle(i int, prior, square float64) float64 {
 
 // pull writes the gradient in x, where take was last, given those in v̄ and D, of which it spends
 // the latter, and adds that of log J.
-func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
+func (c *columns) pull(grad []float64, t *statistics, x []float64) {
 	m := c.m
 	for i := c.p - 1; i >= 0; i-- {
 		at := diagonal(c.rows, i) - i
-		grad[i] = gMean[i] * c.wide[i]
-		gD[i*m+i] += 2 * c.byPrior(i, c.square[i], gMean[i], x[i]) * c.per[i] * t.d[i*m+i]
+		grad[i] = t.gMean[i] * c.wide[i]
+		t.gD[i*m+i] += 2 * c.byPrior(i, c.square[i], t.gMean[i], x[i]) * c.per[i] * t.d[i*m+i]
 		if c.slopes != nil {
-			c.slopes.pullFollow(gD, t.d, m, i)
+			c.slopes.pullFollow(t, i)
 		}
-		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
+		c.pullRow(grad[at:at+i+1], t, x[at:at+i+1])
 	}
 	if c.slopes != nil {
 		copy(grad[c.zeta():], c.slopes.scales.gLambda)
@@ -212,11 +212,11 @@ func (c *columns) weight(i, j int, left float64) float64 {
 }
 
 // pullRow is pull of takeRow.
-func (c *columns) pullRow(grad []float64, t *statistics, gD, x []float64) {
-	m, i := c.m, len(x)-1
+func (c *columns) pullRow(grad []float64, t *statistics, x []float64) {
+	m, i, gD := c.m, len(x)-1, t.gD
 	g, k := 0.5*(gD[i*m+i]/t.d[i*m+i]-1/c.square[i]), c.correlations(i)
 	if c.regressed(i) {
-		g = c.pullSlopes(grad[k:i], gD, t.d, i, x[k:i])
+		g = c.pullSlopes(grad[k:i], t, i, x[k:i])
 	}
 	for j := k - 1; j >= 0; j-- {
 		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]

@@ -145,7 +145,7 @@ func (c *coordinates) take(t *statistics, x []float64) (ell, logJ float64, ok bo
 	c.last.begin(x[at+p])
 	c.takeMean(t, p, c.last.most, x[p])
 	c.takeProducts(t)
-	if logJ, ok = c.last.take(logJ, t.d, x[at:at+m]); !ok {
+	if logJ, ok = c.last.take(logJ, t, x[at:at+m]); !ok {
 		return 0, 0, false
 	}
 	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
@@ -159,22 +159,22 @@ func (c *coordinates) takeProducts(t *statistics) {
 	}
 }
 
-// pull writes the gradient in x but ζ, where take was last: given those in v̄, D and ℓ, of which it
-// spends the first two, and adds that of log J.
-func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD []float64, gEll float64, x []float64) {
+// pull writes the gradient in x but ζ, where take was last: given that in ℓ, and t's, of which it
+// spends those in v̄ and D, and adds that of log J.
+func (c *coordinates) pull(grad []float64, t *statistics, gEll float64, x []float64) {
 	m, p := c.m, c.m-1
 	grad[c.ell()] = gEll / c.root
-	gD[m*m-1] += gEll / t.d[m*m-1]
+	t.gD[m*m-1] += gEll / t.d[m*m-1]
 	at := diagonal(m, p) - p
-	byMost := c.last.pull(grad[at:at+m], gD, t.d, x[at:at+m])
+	byMost := c.last.pull(grad[at:at+m], t, x[at:at+m])
 	for j, g := range c.last.gProducts {
-		gMean[p] -= g * t.mean[j]
-		gMean[j] -= g * t.mean[p]
+		t.gMean[p] -= g * t.mean[j]
+		t.gMean[j] -= g * t.mean[p]
 	}
-	grad[p] = gMean[p] * c.wide[p]
-	byMost += c.byPrior(p, c.last.most, gMean[p], x[p]) * c.per[p]
+	grad[p] = t.gMean[p] * c.wide[p]
+	byMost += c.byPrior(p, c.last.most, t.gMean[p], x[p]) * c.per[p]
 	grad[at+p] += byMost * c.last.slopeOf
-	c.columns.pull(grad, t, gMean, gD, x)
+	c.columns.pull(grad, t, x)
 }
 
 // place writes the coordinates of (v̄, D), the others stay. It
@@ -186,5 +186,5 @@ func (c *coordinates) place(x []float64, t *statistics) bool {
 	x[at+p] = c.last.place(t.d)
 	x[p] = c.placeMean(t, p, c.last.most)
 	c.takeProducts(t)
-	return c.last.placeRow(x[at:at+p], t.d)
+	return c.last.placeRow(x[at:at+p], t)
 }

@@ -90,7 +90,7 @@ func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64,
 // slope adds the gradient where value was last: in x̄; in W to the lower triangle of e, E with
 // d log p = Σ E_ij dW_ij; in D beside that; in λ; and it writes that in ζ. It returns the
 // derivative in n.
-func (c *covariates) slope(t *view, gZeta, gLambda, zeta, lambda []float64) (byN float64) {
+func (c *covariates) slope(t *statistics, gZeta, gLambda, zeta, lambda []float64) (byN float64) {
 	p, m, d, gMean, gD, e := c.p, t.m, c.prior, t.gMean, t.gD, t.e
 	dof, root := c.dof+t.n, 1/math.Sqrt(t.n)
 	dense.InverseFromCholesky(c.inv, c.chol, p)
@@ -120,7 +120,7 @@ func (c *covariates) slope(t *view, gZeta, gLambda, zeta, lambda []float64) (byN
 }
 
 // pullXi takes the gradient in ξ, which it replaces by that in ζ, to x̄ and D, and returns that in 1/√n.
-func (c *covariates) pullXi(t *view, gXi, zeta []float64, root float64) (byRoot float64) {
+func (c *covariates) pullXi(t *statistics, gXi, zeta []float64, root float64) (byRoot float64) {
 	m := t.m
 	for i := c.p - 1; i >= 0; i-- {
 		row, precision := t.d[i*m:i*m+i], c.precision[i]

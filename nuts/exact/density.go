@@ -88,7 +88,7 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 		f.noisy.see(f.own)
 	}
 	if f.coordinates.slopes == nil {
-		f.coordinates.scales.set(x[f.coordinates.zeta():], f.common.d, f.own.m)
+		f.coordinates.scales.set(x[f.coordinates.zeta():], f.common.statistics)
 	}
 	return logJ, ok
 }
@@ -108,6 +108,8 @@ func (f *density) value(x []float64) (logp float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
+	f.own.clear()
+	t.clear()
 	f.noisy.clear()
 	noise, byN := f.noisy.addNoise(f.noise)
 	f.byN = byN
@@ -129,28 +131,25 @@ func (f *density) power(i int) float64 {
 
 // slope writes the gradient where value was last.
 func (f *density) slope(grad, x []float64) {
-	to, t, c, m := f.common, f.common.statistics, f.coordinates, f.own.m
-	if f.noisy != to {
-		to.clear()
-	}
+	t, c := f.common.statistics, f.coordinates
 	lambda, gLambda, xi, zeta := c.scales.lambda, c.scales.gLambda, c.end(), c.zeta()
 	c.scales.slope()
-	byN := f.byN + f.covariates.slope(to, grad[xi:zeta], gLambda, x[xi:zeta], lambda)
-	byEll, d := f.response.slope(to, gLambda, f.ell, lambda)
+	byN := f.byN + f.covariates.slope(t, grad[xi:zeta], gLambda, x[xi:zeta], lambda)
+	byEll, d := f.response.slope(t, gLambda, f.ell, lambda)
 	byN += d
-	t.pull(to.gD, to.e)
+	t.pull()
 	if c.slopes == nil {
-		c.scales.pull(grad[zeta:], to.gD, m)
+		c.scales.pull(grad[zeta:], t)
 	}
-	to.toOwn()
-	if f.noisy != to {
-		f.noisy.pull(f.noisy.gD, f.noisy.e)
-		to.add(f.noisy)
+	if f.noisy != f.common {
+		f.noisy.pull()
 	}
-	for i := range m {
-		byN += 0.5*c.logSquare[i] + f.logScale[i]
-		to.gD[i*m+i] += f.power(i) / f.own.d[i*m+i]
+	f.common.give(f.own)
+	f.noisy.give(f.own)
+	for i, log := range c.logSquare {
+		byN += 0.5*log + f.logScale[i]
+		f.own.gD[i*(f.own.m+1)] += f.power(i) / f.own.d[i*(f.own.m+1)]
 	}
-	c.pull(grad, f.own, to.gMean, to.gD, byEll, x)
+	c.pull(grad, f.own, byEll, x)
 	f.rows.pull(grad, t.n, byN)
 }

@@ -75,11 +75,11 @@ func newFreeScales(prior *model.Prior) *freeScales {
 // dim is the number of coordinates.
 func (f *freeScales) dim() int { return len(f.rate) }
 
-// follow takes Q of D, m×m.
-func (f *freeScales) follow(d []float64, m int) {
+// follow takes Q of D.
+func (f *freeScales) follow(t *statistics) {
 	p := f.p
 	for i := range p {
-		copy(f.root[i*p:i*p+i+1], d[i*m:])
+		copy(f.root[i*p:i*p+i+1], t.d[i*t.m:])
 	}
 	dense.InvertTransposed(f.up, f.root, p)
 	for i, columns := range f.columns {
@@ -91,17 +91,17 @@ func (f *freeScales) follow(d []float64, m int) {
 	}
 }
 
-// set takes λ of ζ, given D, m×m.
-func (f *freeScales) set(zeta, d []float64, m int) {
-	f.follow(d, m)
+// set takes λ of ζ, given D.
+func (f *freeScales) set(zeta []float64, t *statistics) {
+	f.follow(t)
 	for i, q := range f.energy {
 		f.lambda[i] = zeta[i] + math.Log(q)
 	}
 }
 
-// place writes the coordinates of λ, given D, m×m.
-func (f *freeScales) place(zeta, d []float64, m int) {
-	f.follow(d, m)
+// place writes the coordinates of λ, given D.
+func (f *freeScales) place(zeta []float64, t *statistics) {
+	f.follow(t)
 	for i, q := range f.energy {
 		zeta[i] = f.lambda[i] - math.Log(q)
 	}
@@ -121,9 +121,9 @@ func (f *freeScales) slope() {
 	}
 }
 
-// pull writes the gradient in ζ, given that in λ, and adds to that in D, m×m:
+// pull writes the gradient in ζ, given that in λ, and adds to that in D:
 // ∂(W⁻¹)_jj/∂D_ab = −2(W⁻¹)_aj K_bj.
-func (f *freeScales) pull(grad, gD []float64, m int) {
+func (f *freeScales) pull(grad []float64, t *statistics) {
 	p := f.p
 	dense.MulABtLower(f.inv, f.up, dense.Upper, f.up, dense.Upper, p)
 	clear(f.weighed)
@@ -138,6 +138,6 @@ func (f *freeScales) pull(grad, gD []float64, m int) {
 	}
 	dense.MulABtLower(f.product, f.inv, dense.Lower, f.weighed, dense.Lower, p)
 	for a := range p {
-		addScaled(gD[a*m:a*m+a+1], -1, f.product[a*p:])
+		addScaled(t.gD[a*t.m:a*t.m+a+1], -1, f.product[a*p:])
 	}
 }

@@ -28,14 +28,15 @@ import (
 //
 // Coordinates: those of rowsOfX, of linked, of n.
 type generalized struct {
-	obs        *model.Observation
-	own, noisy *view // of statistics, in units of the coordinates and in those of the noise; one where these are the same
-	x          *rowsOfX
-	linked     *linked
-	params     *model.Params
-	noise      *model.Noise
-	rows       *rowCount
-	byN        float64 // of the noise, at fixed v̄ and D
+	obs    *model.Observation
+	own    *statistics // in units of the coordinates
+	noisy  *view       // in those of the noise
+	x      *rowsOfX
+	linked *linked
+	params *model.Params
+	noise  *model.Noise
+	rows   *rowCount
+	byN    float64 // of the noise, at fixed v̄ and D
 }
 
 // knowing is a site with Σy² as it is known, and of sums by levels without it.
@@ -70,12 +71,12 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	site = knowing(site)
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
-	f := &generalized{obs: obs, own: newView(newStatistics(m), nil), x: newRowsOfX(columnsOf(site, prior, p), prior),
+	f := &generalized{obs: obs, own: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
 		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs)}
 	f.linked.dispersion = dispersion
-	f.noisy = f.own
+	f.noisy = newView(f.own, nil)
 	if told := obs.Told; told != nil && told.Response != nil && told.Response.Frame != nil {
-		f.noisy = newView(f.own.statistics, site.Noisy())
+		f.noisy = newView(f.own, site.Noisy())
 	}
 	f.rows = newRowCount(obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1
@@ -98,7 +99,7 @@ func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
 
 // set takes the statistics of x, and returns the log density without the noise's.
 func (f *generalized) set(x []float64) (logp float64, ok bool) {
-	t := f.own.statistics
+	t := f.own
 	t.n = f.rows.of(x)
 	f.linked.n = t.n
 	if !(t.n > float64(f.obs.Shape.P+3) && f.rows.within(t.n)) {
@@ -107,7 +108,7 @@ func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	if logp, ok = f.x.take(t, x); !ok {
 		return 0, false
 	}
-	if f.noisy != f.own {
+	if f.noisy.units != nil {
 		f.noisy.see(t)
 	}
 	byY, ok := f.linked.take(t, f.noisy.statistics, x[f.x.dim():f.end()], f.x.scales.lambda)
@@ -139,16 +140,14 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 func (f *generalized) slope(grad, x []float64) {
 	t, noisy, y := f.own, f.noisy, f.x.dim()
 	f.x.scales.slope()
-	noisy.pull(noisy.gD, noisy.e)
-	if t == noisy {
+	noisy.pull()
+	if noisy.units == nil {
 		clear(t.e)
 	} else {
 		t.clear()
 	}
-	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy, f.x.scales.gLambda, f.x.scales.lambda)
-	if t != noisy {
-		t.add(noisy)
-	}
+	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy.statistics, f.x.scales.gLambda, f.x.scales.lambda)
+	noisy.give(t)
 	byN += f.x.pull(grad, x, t)
 	f.rows.pull(grad, t.n, byN)
 }
@@ -158,7 +157,7 @@ func (f *generalized) slope(grad, x []float64) {
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 	n := f.obs.StartRows(rng)
 	f.own.disperse(f.obs, n, rng)
-	f.x.columns.place(x, f.own.statistics)
+	f.x.columns.place(x, f.own)
 	for i := f.x.columns.end(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
 	}

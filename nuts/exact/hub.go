@@ -22,8 +22,6 @@ type hub struct {
 	law    *statistics // μ_x and L
 	slope  float64     // ∂ log σ²/∂x
 	logJ   float64     // log|∂φ/∂x|
-
-	gFactor, gMeans []float64 // gradients in L, μ_x
 }
 
 // unseen is an r so large that x is log σ².
@@ -37,7 +35,6 @@ func newHub(t *model.Joint) *hub {
 	}
 	if h.Shared() {
 		h.columns, h.law = commonColumns(t.Prior, p, t.Sites), newStatistics(p)
-		h.gFactor, h.gMeans = vec(p*p), vec(p)
 	}
 	if h.known = vec(t.Shape.Q()); t.Prior.Unscaled {
 		for k := range h.known {
@@ -143,17 +140,17 @@ func (h *hub) Pull(grad []float64) (logJ float64) {
 	}
 	p := h.Shape.P
 	x := grad[at+1:] // of μ_x and U, then of columns
-	u, g := h.phi[at+1+p:], x[copy(h.gMeans, x):]
+	u, g := h.phi[at+1+p:], x[copy(h.law.gMean, x):]
 	for i := range p {
 		lii := h.law.d[i*p+i]
 		for j := range i {
-			h.gFactor[i*p+j] = g[j] / lii
-			h.gFactor[i*p+i] -= g[j] * u[j] / lii
+			h.law.gD[i*p+j] = g[j] / lii
+			h.law.gD[i*p+i] -= g[j] * u[j] / lii
 		}
-		h.gFactor[i*p+i] += (g[i] - float64(i+1)) / lii
+		h.law.gD[i*p+i] += (g[i] - float64(i+1)) / lii
 		u, g = u[i+1:], g[i+1:]
 	}
-	h.columns.pull(x, h.law, h.gMeans, h.gFactor, h.x[at+1:])
-	clear(h.gFactor)
+	h.columns.pull(x, h.law, h.x[at+1:])
+	clear(h.law.gD)
 	return h.logJ
 }

@@ -75,10 +75,11 @@ func TestJointGradient(t *testing.T) {
 			}
 			grad := make([]float64, len(y))
 			must.Get(f.LogDensity(grad, y))(t)
-			for i := range f.hub.gFactor { // none unless covariates are shared
-				l := f.hub.law.d[i]
-				if w := f.hub.Factor()[i]; math.Abs(l-w) > 1e-9 {
-					t.Errorf("%s: entry %d of L is %g, that of model.Hub %g", v, i, l, w)
+			if law := f.hub.law; law != nil { // none unless covariates are shared
+				for i, l := range law.d {
+					if w := f.hub.Factor()[i]; math.Abs(l-w) > 1e-9 {
+						t.Errorf("%s: entry %d of L is %g, that of model.Hub %g", v, i, l, w)
+					}
 				}
 			}
 			for i, x := range y {

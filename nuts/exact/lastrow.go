@@ -45,21 +45,21 @@ func (f *lastRow) begin(u float64) {
 
 // take takes the row of coordinates x, m̂ and most being known, and adds its log J to that of the rows before it, of which it
 // takes product's. It reports false where none of D_yy is left in floating point.
-func (f *lastRow) take(logJ float64, d, x []float64) (float64, bool) {
-	i, at, row := f.p, f.p*(f.m+1), f.row(d)
-	log, ok := f.y.prepare(d, f.m, f.products, f.most)
+func (f *lastRow) take(logJ float64, t *statistics, x []float64) (float64, bool) {
+	i, at, row := f.p, f.p*(f.m+1), f.row(t.d)
+	log, ok := f.y.prepare(t, f.products, f.most)
 	if !ok {
 		return 0, false
 	}
 	logJ += log + 0.5*f.product.value()
 	f.y.set(row, x[:i])
-	spread, slope, logSlope, bend := spreadOf(x[i] + f.above(d))
+	spread, slope, logSlope, bend := spreadOf(x[i] + f.above(t.d))
 	if !(logSlope > leastLog) {
 		return 0, false
 	}
 	f.slope[i], f.bend[i] = slope, bend
 	f.square[i] = f.r[i] * spread
-	d[at], f.logSquare[i] = math.Sqrt(f.square[i]), math.Log(f.square[i])
+	t.d[at], f.logSquare[i] = math.Sqrt(f.square[i]), math.Log(f.square[i])
 	return logJ + (logSlope - 0.5*f.logSquare[i]), f.logSquare[i] > leastLog && f.square[i] > leastRest*dot(row, row)
 }
 
@@ -78,13 +78,13 @@ func (f *lastRow) row(d []float64) []float64 { return d[f.p*f.m : f.p*f.m+f.p] }
 
 // pull writes the gradient in x but through most, of a density and log J, where take was last, and that in m̂; it adds that in
 // D_x, spends that in the row, and returns that in most.
-func (f *lastRow) pull(grad, gD, d, x []float64) (byMost float64) {
+func (f *lastRow) pull(grad []float64, t *statistics, x []float64) (byMost float64) {
 	i, at := f.p, f.p*(f.m+1)
-	byU := 0.5*(gD[at]/d[at]-1/f.square[i])*f.r[i]*f.slope[i] + f.bend[i]
-	addScaled(f.row(gD), -2*byU*f.share/f.r[i], f.row(d))
+	byU := 0.5*(t.gD[at]/t.d[at]-1/f.square[i])*f.r[i]*f.slope[i] + f.bend[i]
+	addScaled(f.row(t.gD), -2*byU*f.share/f.r[i], f.row(t.d))
 	grad[i] = byU
 	clear(f.gProducts)
-	return f.y.pull(grad[:i], gD, f.gProducts, f.row(gD), d, f.m, x[:i], f.products)
+	return f.y.pull(grad[:i], t, f.gProducts, x[:i], f.products)
 }
 
 // place returns u of D, and begins; placeRow writes the coordinates of D_y, m̂ being known.
@@ -96,9 +96,9 @@ func (f *lastRow) place(d []float64) (u float64) {
 	return u
 }
 
-func (f *lastRow) placeRow(c, d []float64) (ok bool) {
-	if _, ok = f.y.prepare(d, f.m, f.products, f.most); ok {
-		f.y.coordinates(c, f.row(d))
+func (f *lastRow) placeRow(c []float64, t *statistics) (ok bool) {
+	if _, ok = f.y.prepare(t, f.products, f.most); ok {
+		f.y.coordinates(c, f.row(t.d))
 	}
 	return ok
 }

@@ -62,11 +62,11 @@ func (s *levelSpoke) takeH(c []float64) (logp, logJ float64, ok bool) {
 func (s *levelSpoke) pullH(grad, c []float64) {
 	q, f, w := s.q, s.family, s.within
 	f.slope()
-	row := s.gD[q*w.m : q*w.m+q]
+	row := w.gD[q*w.m : q*w.m+q]
 	for j, g := range f.byH {
 		row[j] += 0.5 * g
 	}
-	s.ofD.pull(grad, s.gD, row, w.d, w.m, c)
+	s.ofD.pull(grad, w.gD, row, w.d, w.m, c)
 	mean, within := f.ofH()
 	along, byWithin := 2*dot(f.e, s.ofD.byMiddle), -s.ofD.byOwn*s.ofD.own/within
 	addScaled(f.byE, 2*mean, s.ofD.byMiddle)
@@ -93,7 +93,7 @@ func (s *levelSpoke) pullIndex() {
 	}
 	for i, v := range s.slopes()[s.k:] {
 		byBeta[i] += dot(seen.d[i*d:i*d+i+1], s.gF)
-		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, s.gF)
+		addScaled(s.within.gD[i*d:i*d+i+1], b[i]*v, s.gF)
 	}
 }
 

@@ -125,11 +125,11 @@ func (f *levelLaw) place(zeta []float64, t *statistics, sums []float64) {
 
 // slope writes the gradient in ζ where value was last, adds that in F, in W to the lower triangle of e
 // as covariates.slope does, in D beside, and in λ.
-func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, zeta, lambda []float64) {
-	q, m, prior := f.q, t.m, f.prior
+func (f *levelLaw) slope(gSums, gZeta, gLambda []float64, t *statistics, zeta, lambda []float64) {
+	q, m, prior, gD := f.q, t.m, f.prior, t.gD
 	dense.InverseFromCholesky(f.inv, f.chol, q)
 	for i := range q {
-		addScaled(e[i*m:i*m+i+1], -0.5*f.dof*f.n, f.inv[i*q:])
+		addScaled(t.e[i*m:i*m+i+1], -0.5*f.dof*f.n, f.inv[i*q:])
 		if at := f.scale[i]; at >= 0 {
 			gLambda[at] += 0.5 * (f.dof*f.inv[i*q+i]*prior.Scale[i*q+i]*math.Exp(-lambda[at]) - prior.Dof)
 		}

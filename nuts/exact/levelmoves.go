@@ -228,6 +228,6 @@ func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved 
 	}
 	f.prior.see(f.within, f.sums, f.law.roots)
 	f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
-	f.scales.place(x[f.freeAt():f.end()], f.within.d, f.d)
+	f.scales.place(x[f.freeAt():f.end()], f.within)
 	return true
 }

@@ -294,15 +294,15 @@ func (f *levelResponse) square(p *levelPiece) (sum float64) {
 
 // slope adds the gradient where value was last: in F; in W to the lower triangle of e as covariates.slope has it; in
 // D beside that; and in λ. It returns the derivative in ℓ.
-func (f *levelResponse) slope(gSums, gD, e, gLambda []float64, t *statistics, roots, sums []float64) (byEll float64) {
-	q, d, dim := f.q, f.q+1, f.dim
+func (f *levelResponse) slope(gSums, gLambda []float64, t *statistics, roots, sums []float64) (byEll float64) {
+	q, d, dim, gD := f.q, f.q+1, f.dim, t.gD
 	invertSigned(f.z, f.s, dim, f.weight, f.work)
 	per := f.n * f.inverse
 	trace := 0.0 // of M⁻¹ and what rows add to M
 	for i := range q {
 		for j := range i + 1 {
 			v := f.z[(1+i)*dim+1+j]
-			e[i*d+j] -= 0.5 * per * v
+			t.e[i*d+j] -= 0.5 * per * v
 			if trace += per * v * t.w[i*d+j]; j < i {
 				trace += per * v * t.w[i*d+j]
 			}

@@ -92,7 +92,7 @@ func (f *byLevel) yRow(x []float64) []float64 { return x[f.othersAt():f.zetaAt()
 // set takes F, D, λ and ℓ of x, and log J. It reports false where a column has no spread left in
 // floating point.
 func (f *byLevel) set(x []float64) (ok bool) {
-	c, w, q, d := f.columns, f.within, f.q, f.d
+	c, w, q := f.columns, f.within, f.q
 	if f.logJ, ok = f.takeRows(x); !ok {
 		return false
 	}
@@ -100,13 +100,13 @@ func (f *byLevel) set(x []float64) (ok bool) {
 	f.most = f.last.most
 	f.takeSums(x)
 	f.takeProducts()
-	if f.logJ, ok = f.last.take(f.logJ, w.d, f.yRow(x)); !ok {
+	if f.logJ, ok = f.last.take(f.logJ, w, f.yRow(x)); !ok {
 		return false
 	}
 	f.ell = 0.5*c.logSquare[q] + x[f.end()]/f.root + f.logScale
 	w.spread()
 	f.prior.see(w, f.sums, f.law.roots)
-	f.scales.set(x[f.freeAt():], w.d, d)
+	f.scales.set(x[f.freeAt():], w)
 	return math.Abs(f.ell) < -leastLog
 }
 
@@ -153,19 +153,19 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 func (f *byLevel) slope(grad, x []float64) {
 	w, p, q, d := f.within, f.prior, f.q, f.d
 	f.begin()
-	byEll := f.response.slope(p.gSums, p.gD, p.e, f.scales.gLambda, p.statistics, f.law.roots, p.sums)
-	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.scales.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.scales.lambda)
-	p.pull(f.gSums, f.gD, f.e)
+	byEll := f.response.slope(p.gSums, f.scales.gLambda, p.statistics, f.law.roots, p.sums)
+	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], f.scales.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.scales.lambda)
+	p.pull(f.gSums, w)
 	f.pullTold()
-	w.pull(f.gD, f.e)
-	f.scales.pull(grad[f.freeAt():f.end()], f.gD, d)
+	w.pull()
+	f.scales.pull(grad[f.freeAt():f.end()], w)
 	for i := range d {
-		f.gD[i*d+i] += f.power(i) / w.d[i*d+i]
+		w.gD[i*d+i] += f.power(i) / w.d[i*d+i]
 	}
 	grad[f.end()] = byEll / f.root
-	f.gD[q*d+q] += byEll / w.d[q*d+q]
+	w.gD[q*d+q] += byEll / w.d[q*d+q]
 	to := f.yRow(grad)
-	f.byMost = f.last.pull(to, f.gD, w.d, f.yRow(x))
+	f.byMost = f.last.pull(to, w, f.yRow(x))
 	for l := range f.levels {
 		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
 		g[q] -= dot(f.last.gProducts, row) / f.n
@@ -187,5 +187,5 @@ func (f *byLevel) resum(x, counts, sums, w []float64) bool {
 	f.most = f.last.most
 	f.placeSums(x, sums)
 	f.takeProducts()
-	return f.last.placeRow(y[:f.q], f.within.d)
+	return f.last.placeRow(y[:f.q], f.within)
 }

@@ -85,7 +85,7 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.logJ += byY
 	w.spread()
 	s.tell()
-	s.scales.set(x[s.freeAt():], w.d, w.m)
+	s.scales.set(x[s.freeAt():], w)
 	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.scales.lambda)
 	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY) + s.ofN + s.spare
 	for i, log := range s.columns.logSquare {

@@ -18,14 +18,14 @@ func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
 	w, seen := s.within, s.levelSums.prior
 	clear(grad)
 	s.begin()
-	s.law.slope(seen.gSums, grad[s.zetaAt():s.freeAt()], seen.gD, seen.e, s.scales.gLambda, seen.statistics, x[s.zetaAt():s.freeAt()], s.scales.lambda)
-	seen.pull(s.gSums, s.gD, s.e)
+	s.law.slope(seen.gSums, grad[s.zetaAt():s.freeAt()], s.scales.gLambda, seen.statistics, x[s.zetaAt():s.freeAt()], s.scales.lambda)
+	seen.pull(s.gSums, w)
 	s.pullTold()
-	w.pull(s.gD, s.e)
+	w.pull()
 	s.pullY(grad[s.end():], x[s.end():])
-	s.scales.pull(grad[s.freeAt():s.end()], s.gD, w.m)
+	s.scales.pull(grad[s.freeAt():s.end()], w)
 	for i := range s.q {
-		s.gD[i*w.m+i] += s.power(i) / w.d[i*w.m+i]
+		w.gD[i*w.m+i] += s.power(i) / w.d[i*w.m+i]
 	}
 	s.pullSums(grad, x)
 	s.pullRows(grad, x)
@@ -40,7 +40,7 @@ func (s *levelSpoke) pullY(grad, y []float64) {
 	if s.family != nil {
 		s.pullH(grad[s.levels:s.levels+s.q], y[s.levels:s.levels+s.q])
 	} else {
-		s.line.pull(grad[s.levels:], s.gD, s.within.d, d, y[s.levels:])
+		s.line.pull(grad[s.levels:], s.within.gD, s.within.d, d, y[s.levels:])
 		for j, g := range s.line.gBeta {
 			byBeta[j] = g * b[j] / b[q]
 		}

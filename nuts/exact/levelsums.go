@@ -63,9 +63,9 @@ type levelSums struct {
 	rate          []float64 // B
 	most, byMost  float64   // lastRow's, where y has columns of F
 
-	gSums, gD, e []float64
-	logJ         float64
-	share, tau   []float64 // of levels, and T within them
+	gSums      []float64
+	logJ       float64
+	share, tau []float64 // of levels, and T within them
 
 	units       *levelUnits
 	prior       *byPrior
@@ -98,7 +98,7 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 		sums: vec(d * levels), law: newLevelLaw(part, levels), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
-		gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), share: vec(levels), tau: vec(q * q)}
+		gSums: vec(d * levels), share: vec(levels), tau: vec(q * q)}
 	f.readTold()
 	first := len(obs.Told.Counts)
 	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(first)
@@ -288,7 +288,7 @@ func (f *levelSums) pullTold() {
 			if g *= n; h > j {
 				g *= 0.5
 			}
-			f.e[h*d+j] += g
+			f.within.e[h*d+j] += g
 		}
 	}
 }
@@ -298,8 +298,7 @@ func (f *levelSums) power(i int) float64 { return f.freedom(f.n) - float64(1+i) 
 
 // begin makes gradients 0.
 func (f *levelSums) begin() {
-	clear(f.gD)
-	clear(f.e)
+	f.within.clear()
 	clear(f.gSums)
 	f.prior.clear()
 	f.scales.slope()
@@ -321,7 +320,7 @@ func (f *levelSums) pullSums(grad, x []float64) {
 			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
 			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
 			if bySquare := byV * (1 + root*root*f.rate[at]); j < f.q {
-				f.gD[j*f.d+j] += 2 * bySquare * f.within.d[j*f.d+j]
+				f.within.gD[j*f.d+j] += 2 * bySquare * f.within.d[j*f.d+j]
 			} else {
 				f.byMost += bySquare
 			}
@@ -334,6 +333,6 @@ func (f *levelSums) pullRows(grad, x []float64) {
 	at := f.othersAt()
 	for i := f.q - 1; i >= 0; i-- {
 		at -= i + 1
-		f.columns.pullRow(grad[at:at+i+1], f.within, f.gD, x[at:at+i+1])
+		f.columns.pullRow(grad[at:at+i+1], f.within, x[at:at+i+1])
 	}
 }

@@ -134,17 +134,17 @@ func (u *levelUnits) pullNoise(byOwn, byTold []float64) {
 // byPrior is what the prior sees of F and D, and its gradient there.
 type byPrior struct {
 	*statistics
-	units        *levelUnits
-	sums         []float64
-	gSums, gD, e []float64
+	units *levelUnits
+	sums  []float64
+	gSums []float64
 }
 
 func newByPrior(u *levelUnits, own *levelSums) *byPrior {
 	if u.same {
-		return &byPrior{own.within, u, own.sums, own.gSums, own.gD, own.e}
+		return &byPrior{own.within, u, own.sums, own.gSums}
 	}
 	d := u.d
-	return &byPrior{newStatistics(d), u, vec(len(own.sums)), vec(len(own.sums)), vec(d * d), vec(d * d)}
+	return &byPrior{newStatistics(d), u, vec(len(own.sums)), vec(len(own.sums))}
 }
 
 // see takes D and F.
@@ -169,11 +169,10 @@ func (p *byPrior) see(own *statistics, sums, roots []float64) {
 // clear makes the gradient 0, and pull adds it to that of F, D and W.
 func (p *byPrior) clear() {
 	clear(p.gSums)
-	clear(p.gD)
-	clear(p.e)
+	p.statistics.clear()
 }
 
-func (p *byPrior) pull(gSums, gD, e []float64) {
+func (p *byPrior) pull(gSums []float64, own *statistics) {
 	if p.units.same {
 		return
 	}
@@ -183,8 +182,8 @@ func (p *byPrior) pull(gSums, gD, e []float64) {
 	}
 	for i := range d {
 		for j := range i + 1 {
-			gD[i*d+j] += b[i] * p.gD[i*d+j]
-			e[i*d+j] += b[i] * b[j] * p.e[i*d+j]
+			own.gD[i*d+j] += b[i] * p.gD[i*d+j]
+			own.e[i*d+j] += b[i] * b[j] * p.e[i*d+j]
 		}
 	}
 }

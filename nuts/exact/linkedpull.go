@@ -7,27 +7,27 @@ import (
 // pull writes the gradient in x where take was last, of a density of statistics to which take's is added:
 // noisy has its gradient in y's mean and row of D. It adds those in x̄ and in D_x to t and noisy, in W_x to
 // t, as covariates.slope has it, and in λ; it returns that in n.
-func (l *linked) pull(grad, x []float64, t, noisy *view, gLambda, lambda []float64) float64 {
+func (l *linked) pull(grad, x []float64, t, noisy *statistics, gLambda, lambda []float64) float64 {
 	p, at := l.coefficients.p, l.sumsAt()
 	clear(l.gF)
-	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], noisy.statistics, noisy.gMean, noisy.gD, l.gF)
-	l.pullMiddle(grad[p:at], x[p:at], byEta, t.statistics, t.gMean)
+	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], noisy, l.gF)
+	l.pullMiddle(grad[p:at], x[p:at], byEta, t)
 	for j, b := range l.beta {
 		l.gBeta[j] += dot(t.d[j*l.m:j*l.m+j+1], l.gF) - l.pulled[j]
 		addScaled(t.gD[j*l.m:j*l.m+j+1], b, l.gF)
 	}
 	l.slopes.Pull(grad[:p], l.gBeta, x[:p])
-	l.pullScatter(t.gMean, t.e)
+	l.pullScatter(t)
 	l.pullFree(gLambda, lambda)
 	return byN
 }
 
 // pullMiddle is pull of takeMiddle, and writes the gradient in β.
-func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMean []float64) {
+func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics) {
 	if !l.intercept {
 		for j, b := range l.beta {
 			l.gBeta[j] = byEta * t.mean[j]
-			gMean[j] += byEta * b
+			t.gMean[j] += byEta * b
 		}
 		return
 	}
@@ -43,13 +43,13 @@ func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMe
 	addScaled(l.gF, byRho*l.of.steep/l.rho+byShift*l.of.lift, l.f)
 	for j, b := range l.beta {
 		l.gBeta[j] = byDelta * (t.mean[j] - l.centre[j])
-		gMean[j] += byDelta * b
+		t.gMean[j] += byDelta * b
 	}
 }
 
 // pullScatter is pull of what takeSlopes has of W and m̂: with G the gradient in P and g that in b,
 // c²(GWV + VWG) + ½c(gvᵀ + vgᵀ) in W, v = Vm̂, and cVWg in m̂.
-func (l *linked) pullScatter(gMean, e []float64) {
+func (l *linked) pullScatter(t *statistics) {
 	p, g := l.coefficients.p, l.slopes.Linear
 	clear(l.square)
 	for i := range p {
@@ -61,11 +61,11 @@ func (l *linked) pullScatter(gMean, e []float64) {
 	for i := range p {
 		addScaled(l.work, l.c*g[i], l.wv[i*p:])
 		for j := range i + 1 {
-			e[i*l.m+j] += l.c*l.c*(l.square[i*p+j]+l.square[j*p+i]) + 0.5*l.c*(g[i]*l.vb[j]+l.vb[i]*g[j])
+			t.e[i*l.m+j] += l.c*l.c*(l.square[i*p+j]+l.square[j*p+i]) + 0.5*l.c*(g[i]*l.vb[j]+l.vb[i]*g[j])
 		}
 	}
 	for j, v := range l.work {
-		gMean[j] -= 0.5 * l.sumsOfY.mean * v
+		t.gMean[j] -= 0.5 * l.sumsOfY.mean * v
 	}
 }
 

@@ -32,7 +32,7 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 	logp += 0.5 * f.columns.product.value()
 	t.spread()
 	xi, zeta := f.columns.end(), f.columns.zeta()
-	f.scales.set(x[zeta:], t.d, t.m)
+	f.scales.set(x[zeta:], t)
 	byX, ok := f.covariates.value(t, x[xi:zeta], f.scales.lambda)
 	for i, log := range f.columns.logSquare {
 		logp += 0.5 * f.power(i, t.n) * log
@@ -42,15 +42,15 @@ func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
 
 // pull writes the gradient in x where take was last, of a density of t to which take's is added, given that in
 // t, and in λ, of which scales.slope was first. It spends these, and returns the derivative in n.
-func (f *rowsOfX) pull(grad, x []float64, t *view) (byN float64) {
+func (f *rowsOfX) pull(grad, x []float64, t *statistics) (byN float64) {
 	xi, zeta := f.columns.end(), f.columns.zeta()
 	byN = f.covariates.slope(t, grad[xi:zeta], f.scales.gLambda, x[xi:zeta], f.scales.lambda)
-	t.pull(t.gD, t.e)
-	f.scales.pull(grad[zeta:f.dim()], t.gD, t.m)
+	t.pull()
+	f.scales.pull(grad[zeta:f.dim()], t)
 	for i, log := range f.columns.logSquare {
 		byN += 0.5 * log
 		t.gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]
 	}
-	f.columns.pull(grad, t.statistics, t.gMean, t.gD, x)
+	f.columns.pull(grad, t, x)
 	return byN
 }

@@ -94,8 +94,8 @@ func (c *columns) takeSlopes(d []float64, i int, left float64, x []float64) (log
 }
 
 // pullSlopes is pull of takeSlopes, and returns the gradient in the square left.
-func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) (byLeft float64) {
-	s, m, k := c.slopes, c.m, c.slopes.told
+func (c *columns) pullSlopes(grad []float64, t *statistics, i int, x []float64) (byLeft float64) {
+	s, m, k, d, gD := c.slopes, c.m, c.slopes.told, t.d, t.gD
 	w, f, g := s.w[i*c.p+k:i*c.p+i], d[i*m+i], gD[i*m+k:i*m+i+1]
 	byF := dot(g[:i-k], w) + g[i-k] + float64(i+1-k)/f // D_i is f(w, 1)
 	gW := s.gW[:i-k]
@@ -114,9 +114,10 @@ func (c *columns) pullSlopes(grad, gD, d []float64, i int, x []float64) (byLeft 
 }
 
 // pullFollow adds to the gradient in D_ii that by a_i and by what follow returns, where all rows behind are pulled.
-func (s *slopesOfX) pullFollow(gD, d []float64, m, i int) {
-	v, behind := d[i*m+i], s.behind(i)
-	gD[i*m+i] += behind / v
+func (s *slopesOfX) pullFollow(t *statistics, i int) {
+	ii, behind := i*(t.m+1), s.behind(i)
+	v := t.d[ii]
+	t.gD[ii] += behind / v
 	at := s.scales.of[i]
 	if at < 0 {
 		return
@@ -124,7 +125,7 @@ func (s *slopesOfX) pullFollow(gD, d []float64, m, i int) {
 	s.scales.gLambda[at] += 0.5 * behind
 	if s.first(at, i) {
 		psi := s.scales.psi[i]
-		gD[i*m+i] -= s.scales.gLambda[at] * psi / (v * (s.scales.rate[at]*v*v + 0.5*psi))
+		t.gD[ii] -= s.scales.gLambda[at] * psi / (v * (s.scales.rate[at]*v*v + 0.5*psi))
 	}
 }
 

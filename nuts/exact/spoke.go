@@ -35,17 +35,17 @@ import (
 // then x, and θ_j given these, see toldOfTheta.
 type spoke struct {
 	custodian
-	*view               // in common units
-	noisy      *view    // in the release's
-	x          *rowsOfX // nil where covariates are shared
-	noise      *model.Noise
-	made       []float64 // what has noise
-	rows       *rowCount
-	line       *lineOfY     // nil of a family
-	told       *toldOfTheta // nil unless a line is pooled in part
-	family     *sumsOfY     // nil of a normal response
-	dispersion *dispersion  // nil but of counts
-	from       int          // the first Bartlett row, 0 or p
+	*statistics          // in common units
+	noisy       *view    // in the release's
+	x           *rowsOfX // nil where covariates are shared
+	noise       *model.Noise
+	made        []float64 // what has noise
+	rows        *rowCount
+	line        *lineOfY     // nil of a family
+	told        *toldOfTheta // nil unless a line is pooled in part
+	family      *sumsOfY     // nil of a normal response
+	dispersion  *dispersion  // nil but of counts
+	from        int          // the first Bartlett row, 0 or p
 
 	root float64   // √n
 	f, a []float64 // f and A
@@ -57,7 +57,7 @@ type spoke struct {
 
 func newSpoke(t *model.Joint, j int, hub *model.Hub, raw *model.Site) *spoke {
 	m := t.Shape.M()
-	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j),
+	s := &spoke{custodian: newCustodian(t, j, hub), statistics: newStatistics(m), noise: t.Noise(j),
 		f: vec(m - 1), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
 	s.noisy = newView(s.statistics, s.Noisy())
 	s.rows = newRowCount(s.Observation, s.noise)

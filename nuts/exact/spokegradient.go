@@ -29,7 +29,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	s.clear()
 	clear(grad)
 	clear(s.gTheta)
-	s.noisy.pull(s.noisy.gD, s.noisy.e)
+	s.noisy.pull()
 	if s.line != nil {
 		v, d, ok := s.pullLine(grad, x)
 		if !ok {
@@ -39,10 +39,10 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	} else {
 		byN += s.pullFamily(grad[s.ofY():], x[s.ofY():])
 	}
-	s.view.add(s.noisy)
+	s.noisy.give(s.statistics)
 	if s.x != nil {
 		s.x.scales.slope()
-		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.view)
+		byN += s.x.pull(grad[s.lead():], x[s.lead():], s.statistics)
 	}
 	byX, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
 	s.rows.pull(grad, s.n, byN+d)
@@ -68,7 +68,7 @@ func (s *spoke) pullLine(grad, x []float64) (logp, byN float64, ok bool) {
 // it returns that in n.
 func (s *spoke) pullFamily(grad, x []float64) (byN float64) {
 	clear(s.gF)
-	g, byN := s.family.pull(grad, x, s.noisy.statistics, s.noisy.gMean, s.noisy.gD, s.gF)
+	g, byN := s.family.pull(grad, x, s.noisy.statistics, s.gF)
 	first := len(s.theta) - s.p
 	if first > 0 {
 		s.gTheta[0] = g

@@ -21,13 +21,14 @@ type statistics struct {
 	d    []float64 // D, m×m, zero above the diagonal
 	w    []float64 // W = DDᵀ, lower triangle
 
-	s, slope    []float64 // s and the noise's slope in it
-	dt, product []float64 // see pull
+	s, slope     []float64 // s and the noise's slope in it
+	gMean, gD, e []float64 // gradient in v̄, in D, and in W, see addNoise
+	dt, product  []float64 // see pull
 }
 
 func newStatistics(m int) *statistics {
 	return &statistics{m: m, mean: vec(m), d: vec(m * m), w: vec(m * m), s: vec(release.Length(m)), slope: vec(release.Length(m)),
-		dt: vec(m * m), product: vec(m * m)}
+		gMean: vec(m), gD: vec(m * m), e: vec(m * m), dt: vec(m * m), product: vec(m * m)}
 }
 
 // spread computes W.
@@ -45,15 +46,60 @@ func (t *statistics) vector() {
 	}
 }
 
+// addNoise returns log p(z | s), adds its gradient in v̄ to gMean and that in W, with
+// d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
+// fixed v̄ and D.
+func (t *statistics) addNoise(noise *model.Noise) (logp, byN float64) {
+	t.vector()
+	return noise.LogDensity(t.slope, t.s), t.pullNoise()
+}
+
+// pullNoise is addNoise but for the density, of the slope in s that stands there.
+func (t *statistics) pullNoise() (byN float64) {
+	m, at, gMean := t.m, t.m, t.gMean
+	for j, u := range t.mean {
+		g := t.slope[j]
+		gMean[j] += t.n * g
+		byN += g * u
+		for l := j; l < m; l++ {
+			g := t.slope[at]
+			byN += g * t.s[at] / t.n
+			g *= t.n
+			gMean[j] += g * t.mean[l]
+			gMean[l] += g * u
+			if l > j {
+				g *= 0.5
+			}
+			t.e[l*m+j] += g
+			at++
+		}
+	}
+	return byN
+}
+
+// knowSquare takes off what addNoise has of Σy² beside n, which it is.
+func (t *statistics) knowSquare() {
+	p, g := t.m-1, t.n*t.slope[len(t.slope)-1]
+	t.gMean[p] -= 2 * g * t.mean[p]
+	t.e[p*t.m+p] -= g
+}
+
+// clear makes the gradient 0.
+func (t *statistics) clear() {
+	clear(t.gMean)
+	clear(t.gD)
+	clear(t.e)
+}
+
 // pull adds 2ED to gD, the gradient in D of a function whose gradient in W is the symmetric
 // E, of which the lower triangle is given.
-func (t *statistics) pull(gD, e []float64) {
+func (t *statistics) pull() {
 	m := t.m
-	dense.Symmetrise(e, m)
+	dense.Symmetrise(t.e, m)
 	dense.TransposeTo(t.dt, t.d, m)
-	dense.MulABtLower(t.product, e, dense.Full, t.dt, dense.Upper, m)
+	dense.MulABtLower(t.product, t.e, dense.Full, t.dt, dense.Upper, m)
 	for i := range m {
-		addScaled(gD[i*m:i*m+i+1], 2, t.product[i*m:])
+		addScaled(t.gD[i*m:i*m+i+1], 2, t.product[i*m:])
 	}
 }
 

@@ -140,28 +140,27 @@ func (l *sumsOfY) tellsLogit() float64 {
 	return m0 * (1 - m0) * m0 * (1 - m0) / (l.S[0] - m0*m0)
 }
 
-// pull writes the gradient in x where take was last, of a density of t to which take's is added: gMean and gD
-// have its gradient in y's mean and row of D, and take that in x̄ and D_x; gF takes that in f. It returns
-// those in η̄ and in n.
-func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64) (byEta, byN float64) {
+// pull writes the gradient in x where take was last, of a density of t to which take's is added: t has
+// its gradient in y's mean and row of D, and takes that in x̄ and D_x; gF takes that in f. It returns those in η̄ and in n.
+func (l *sumsOfY) pull(grad, x []float64, t *statistics, gF []float64) (byEta, byN float64) {
 	l.slope()
-	l.byY = l.root*l.bySum + 2*gMean[l.p]
+	l.byY = l.root*l.bySum + 2*t.gMean[l.p]
 	for k := range l.byH {
-		l.byH[k] += 2 * gD[l.p*l.m+k]
+		l.byH[k] += 2 * t.gD[l.p*l.m+k]
 	}
-	byN = l.byRows() + l.pullSums(grad, x, t, gMean, gD)
+	byN = l.byRows() + l.pullSums(grad, x, t)
 	l.index.pull(gF)
 	l.dispersion.give(grad[1+l.p:])
 	return l.byEta, byN
 }
 
 // pullSums is pull of takeSums; it returns the gradient in n.
-func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
+func (l *sumsOfY) pullSums(grad, x []float64, t *statistics) (byN float64) {
 	m0, m1, row := l.M[0], l.M[1], l.row
-	row.pull(grad[1:1+l.p], gD, l.byH, t.d, l.m, x[1:1+l.p])
+	row.pull(grad[1:1+l.p], t.gD, l.byH, t.d, l.m, x[1:1+l.p])
 	addScaled(l.byE, m1, row.byMiddle)
 	for j, g := range row.gProducts {
-		gMean[j] += g * (0.5 - l.y)
+		t.gMean[j] += g * (0.5 - l.y)
 		l.byY -= g * t.mean[j]
 	}
 	l.byK -= row.byOwn * row.own / l.K

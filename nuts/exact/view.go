@@ -6,20 +6,17 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// view is what a part of the density sees: the statistics in its units, and its gradient there.
+// view is what a part of the density sees: the statistics in its units.
 type view struct {
 	*statistics
-	units        *model.Units // from those of the coordinates; nil where they are the same
-	gMean, gD, e []float64    // in v̄, in D, and in W as addNoise has it
+	units *model.Units // from those of the coordinates; nil where they are the same, and so are the statistics
 }
 
 func newView(own *statistics, units *model.Units) *view {
-	m := own.m
-	v := &view{own, units, vec(m), vec(m * m), vec(m * m)}
-	if units != nil {
-		v.statistics = newStatistics(m)
+	if units == nil {
+		return &view{own, nil}
 	}
-	return v
+	return &view{newStatistics(own.m), units}
 }
 
 // see takes v̄ and D in own units, those of the coordinates, and computes W.
@@ -39,64 +36,14 @@ func (v *view) take(own *statistics) {
 	}
 }
 
-// clear makes the gradient 0.
-func (v *view) clear() {
-	clear(v.gMean)
-	clear(v.gD)
-	clear(v.e)
-}
-
-// toOwn takes the gradient in v̄ and D to own units.
-func (v *view) toOwn() {
+// give adds the gradient in v̄ and D to that in own units, and spends it.
+func (v *view) give(own *statistics) {
 	if v.units != nil {
 		v.units.PullMean(v.gMean)
 		v.units.PullFactor(v.gD)
+		addScaled(own.gD, 1, v.gD)
+		addScaled(own.gMean, 1, v.gMean)
 	}
-}
-
-// addNoise returns log p(z | s), adds its gradient in v̄ to gMean and that in W, with
-// d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
-// fixed v̄ and D.
-func (v *view) addNoise(noise *model.Noise) (logp, byN float64) {
-	v.vector()
-	return noise.LogDensity(v.slope, v.s), v.pullNoise()
-}
-
-// pullNoise is addNoise but for the density, of the slope in s that stands there.
-func (v *view) pullNoise() (byN float64) {
-	m, at, gMean := v.m, v.m, v.gMean
-	for j, u := range v.mean {
-		g := v.slope[j]
-		gMean[j] += v.n * g
-		byN += g * u
-		for l := j; l < m; l++ {
-			g := v.slope[at]
-			byN += g * v.s[at] / v.n
-			g *= v.n
-			gMean[j] += g * v.mean[l]
-			gMean[l] += g * u
-			if l > j {
-				g *= 0.5
-			}
-			v.e[l*m+j] += g
-			at++
-		}
-	}
-	return byN
-}
-
-// knowSquare takes off what addNoise has of Σy² beside n, which it is.
-func (v *view) knowSquare() {
-	p, g := v.m-1, v.n*v.slope[len(v.slope)-1]
-	v.gMean[p] -= 2 * g * v.mean[p]
-	v.e[p*v.m+p] -= g
-}
-
-// add adds to a gradient in own units that of another view, in v̄ and D.
-func (v *view) add(other *view) {
-	other.toOwn()
-	addScaled(v.gD, 1, other.gD)
-	addScaled(v.gMean, 1, other.gMean)
 }
 
 // byColumns returns the site of a frame in units whose columns are those of data, and the map from

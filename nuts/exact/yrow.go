@@ -37,11 +37,11 @@ func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
 		law: model.NewConditional(p), gPrior: vec(p * p), byRows: vec(p * p), byPrior: vec(p * p), product: vec(p * p)}
 }
 
-func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
+func (f *yRow) prepare(t *statistics, products []float64, square float64) (logJ float64, ok bool) {
 	p, per := f.p, 1/(f.r*f.r)
 	f.square = square
 	for j := range p {
-		copy(f.x[j*p:j*p+j+1], d[j*m:])
+		copy(f.x[j*p:j*p+j+1], t.d[j*t.m:])
 	}
 	dense.TransposeTo(f.xt, f.x, p)
 	for j := range p {
@@ -85,16 +85,16 @@ func (f *yRow) set(row, c []float64) { f.law.Set(row, c) }
 func (f *yRow) coordinates(c, row []float64) { f.law.Coordinates(c, row) }
 
 // pull: with H the gradient in Λ and l that in h, that in P is −P⁻¹HP⁻¹.
-func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64) {
-	p, per := f.p, 1/(f.r*f.r)
-	f.law.Pull(grad, gRow, c)
+func (f *yRow) pull(grad []float64, t *statistics, gProducts, c, products []float64) (bySquare float64) {
+	p, m, per := f.p, t.m, 1/(f.r*f.r)
+	f.law.Pull(grad, t.gD[p*m:p*m+p], c)
 	dense.MulABt(f.product, f.inverse, f.law.Precise, p, p, p)
 	dense.MulABtLower(f.gPrior, f.product, dense.Full, f.inverse, dense.Full, p)
 	dense.Symmetrise(f.gPrior, p)
 	dense.MulABtLower(f.byRows, f.x, dense.Lower, f.law.Precise, dense.Full, p)
 	dense.MulABtLower(f.byPrior, f.x, dense.Lower, f.gPrior, dense.Full, p)
 	for j := range p {
-		to, byRows, byPrior, s := gD[j*m:j*m+j+1], f.byRows[j*p:], f.byPrior[j*p:], 2*f.prior(j)
+		to, byRows, byPrior, s := t.gD[j*m:j*m+j+1], f.byRows[j*p:], f.byPrior[j*p:], 2*f.prior(j)
 		sum, linear := 0.0, 0.0
 		for k, v := range f.x[j*p : j*p+j+1] {
 			l := f.law.Linear[k]
