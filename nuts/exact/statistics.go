@@ -19,7 +19,7 @@ type statistics struct {
 	n    float64
 	mean []float64 // v̄
 	d    []float64 // D, m×m, zero above the diagonal
-	w    []float64 // W = DDᵀ, lower triangle
+	w    []float64 // W = DDᵀ, both triangles
 
 	s, slope     []float64 // s and the noise's slope in it
 	gMean, gD, e []float64 // gradient in v̄, in D, and in W, see addNoise
