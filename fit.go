@@ -61,7 +61,7 @@ func (f *Fit) shape() model.Shape {
 	if len(f.Custodians) > 0 && f.Custodians[0].Release != nil {
 		return model.ShapeOf(f.Custodians[0].Release)
 	}
-	return model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
+	return model.DesignShape(f.Design)
 }
 
 // Frame is that of parameters and the prior: the design's, with the response on its link's scale.

@@ -60,7 +60,7 @@ func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.P
 	if o.Prior == nil {
 		return o.Family.DefaultPrior(d, releases...)
 	}
-	return o.Prior, o.Prior.Check(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
+	return o.Prior, o.Prior.Check(model.DesignShape(d))
 }
 
 // Methods lists the methods that infer from a release. Auto chooses among them.

@@ -27,7 +27,7 @@ type names struct {
 
 func newNames(p *Posterior) (*names, error) {
 	n := &names{Posterior: p, columns: schema.Names(p.Design.Columns()), place: make(map[string]int)}
-	n.q = n.shape().Q()
+	n.q = model.DesignShape(p.Design).Q()
 	covariates := n.columns[:len(n.columns)-1]
 	for j, name := range p.Draws.Names {
 		of, ok := model.ParseParameter(name)
@@ -48,13 +48,9 @@ func newNames(p *Posterior) (*names, error) {
 	return n, nil
 }
 
-func (n *names) shape() model.Shape {
-	return model.Shape{P: len(n.Design.Covariates), Intercept: n.Design.Intercept}
-}
-
 // theta is the name of the k-th coefficient.
 func (n *names) theta(k int) string {
-	return model.Parameter{Kind: model.Theta, K: k + n.shape().First()}.Name()
+	return model.Parameter{Kind: model.Theta, K: k + model.DesignShape(n.Design).First()}.Name()
 }
 
 // special is the name with which a text begins that needs no backquotes though others of

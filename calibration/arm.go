@@ -252,7 +252,7 @@ func (s *PriorSpec) UnmarshalJSON(text []byte) error {
 
 // of returns the prior for a design, in scaled units.
 func (s PriorSpec) of(d *schema.Design, family model.Family) (*model.Prior, error) {
-	shape := shapeOf(d)
+	shape := model.DesignShape(d)
 	switch {
 	case s.Name == DefaultPrior:
 		return model.Normal.DefaultPrior(d)
@@ -266,10 +266,6 @@ func (s PriorSpec) of(d *schema.Design, family model.Family) (*model.Prior, erro
 		return nil, errors.New("it is missing")
 	}
 	return model.BoxPrior(shape).Read(bytes.NewReader(s.File), "prior", d, "")
-}
-
-func shapeOf(d *schema.Design) model.Shape {
-	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
 }
 
 // paperPrior is that of Bernstein & Sheldon's Figure 3, where p = 1.

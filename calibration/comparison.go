@@ -124,7 +124,7 @@ type example struct {
 }
 
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
-	e := &example{fitter: &s.fitter, shape: shapeOf(s.columns), truth: s.known}
+	e := &example{fitter: &s.fitter, shape: model.DesignShape(s.columns), truth: s.known}
 	var next func([]float64)
 	var order []int // of a table
 	if s.data == Split {
@@ -177,7 +177,7 @@ func (e *example) regression(rows []float64) *vi.Rows { return regressionOf(rows
 
 // regressionOf is rows of the design matrix, and responses: scaled ones, or those of a family.
 func regressionOf(rows []float64, columns *schema.Design, family model.Family) *vi.Rows {
-	shape := shapeOf(columns)
+	shape := model.DesignShape(columns)
 	r := &vi.Rows{P: shape.Q()}
 	for row := range slices.Chunk(rows, shape.M()) {
 		if shape.Intercept {

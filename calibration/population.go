@@ -229,7 +229,7 @@ const aliased = 1e-10
 // out, as R leaves it out: the others are then those of the smaller model.
 // Var θ̂ = RSS/(n − rank)·(XᵀX)⁻¹, and of normal residuals Var σ̂ = ½σ̂²/(n − rank), nearly.
 func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (estimates, se []float64) {
-	shape := shapeOf(d)
+	shape := model.DesignShape(d)
 	q := shape.Q()
 	sums := model.NewSums(shape)
 	sums.Set(s.Vector(), float64(s.N))

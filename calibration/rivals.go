@@ -216,7 +216,7 @@ func (e *example) sample(law *conjugate.NIG, rng *rand.Rand) (*posterior.Draws, 
 func (f *fitter) session(clients int) pvi.Session {
 	return pvi.Session{
 		Clients: make([]string, clients), Model: vi.LogisticKind, Schema: *f.columns, PriorSD: linkSD(f.prior), Privacy: f.privacy,
-		Rounds: 20, Steps: 25, Rate: 0.05, LearningRate: 0.2, Damping: 0.25, Clip: math.Sqrt(float64(shapeOf(f.columns).Q())),
+		Rounds: 20, Steps: 25, Rate: 0.05, LearningRate: 0.2, Damping: 0.25, Clip: math.Sqrt(float64(model.DesignShape(f.columns).Q())),
 	}
 }
 

@@ -126,7 +126,7 @@ func (r *rows) standard() float64 {
 
 // simulate draws parameters from the prior, and then n rows of theirs.
 func simulate(f *fitter, law XLaw, n int64, rng *rand.Rand) (*rows, error) {
-	shape := shapeOf(f.columns)
+	shape := model.DesignShape(f.columns)
 	params := model.NewParams(shape)
 	model.NewConditionals(shape, f.prior, true).DrawPrior(params, rng)
 	f.prior.OfRows(float64(n)).Kurtosis.Apply(params, rng)

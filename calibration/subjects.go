@@ -141,7 +141,7 @@ func (f *fitter) reference(ctx context.Context, s *ssp.Statistics, rng *rand.Ran
 
 // regressionDraws are those of (θ, σ²), of a family of θ, in scaled units.
 func regressionDraws(fit *dpreg.Fit) *posterior.Draws {
-	names := shapeOf(fit.Design).RegressionNames()
+	names := model.DesignShape(fit.Design).RegressionNames()
 	if fit.Family != model.Normal {
 		names = names[:len(names)-1]
 	}
@@ -207,7 +207,7 @@ const LogLikelihood = "log_lik"
 // quantities fills in what is ranked: the parameters that the fit has, sigma aside,
 // whose ranks are those of sigma2, and the log-likelihood.
 func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, likelihood func(*model.Params) float64) {
-	draws, shape := fit.Draws(dpreg.Scaled), shapeOf(fit.Design)
+	draws, shape := fit.Draws(dpreg.Scaled), model.DesignShape(fit.Design)
 	q, width := shape.Q(), len(draws.Names)
 	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), LogLikelihood)
 	s.Truth = make([]float64, len(shape.Names()))
@@ -312,13 +312,13 @@ func logLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (func(*model.Params) float
 		z, noise = r.Statistics.Vector(), model.NoiseVariance(r.Noise.Kind, r.Noise.Scale)
 		var err error
 		if fit.ModelClamping { // no law has a closed form, and any function of both serves
-			law = model.NewMoments(shapeOf(fit.Design))
+			law = model.NewMoments(model.DesignShape(fit.Design))
 		} else if law, err = fit.Law(); err != nil {
 			return nil, err
 		}
 	}
 	if law == nil {
-		return regressionLikelihood(shapeOf(fit.Design), z, n), nil
+		return regressionLikelihood(model.DesignShape(fit.Design), z, n), nil
 	}
 	q := len(z)
 	gap, cov := make([]float64, q), make([]float64, q*q)

@@ -77,7 +77,7 @@ func Observe(r *release.Release) (*Observation, error) {
 
 // ShapeOf is that of a release's regression.
 func ShapeOf(r *release.Release) Shape {
-	s := Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept}
+	s := DesignShape(&r.Schema)
 	if r.Levels != nil {
 		s.Coding = r.Levels.Coding
 	}

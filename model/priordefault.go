@@ -83,7 +83,7 @@ func (f Family) ShrinkingPrior(d *schema.Design, releases ...*release.Release) (
 }
 
 func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Prior, *schema.Design, []float64)) (*Prior, error) {
-	shape := Shape{P: len(d.Covariates), Intercept: d.Intercept}
+	shape := DesignShape(d)
 	prior, p := DefaultPrior(shape), shape.P
 	of, err := standard(d, releases)
 	if err != nil {

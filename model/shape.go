@@ -12,6 +12,9 @@ type Shape struct {
 	Coding [][]float64
 }
 
+// DesignShape is that of a design's regression.
+func DesignShape(d *schema.Design) Shape { return Shape{P: len(d.Covariates), Intercept: d.Intercept} }
+
 // Has tells whether column c of a factor is 1 in a level, where it is not −1.
 func (s Shape) Has(level, c int) bool {
 	if s.Coding != nil {

@@ -86,7 +86,7 @@ func (p *Problem) NewSpread(d *schema.Design) (*Spread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Joint{Shape: Shape{P: len(d.Covariates), Intercept: d.Intercept}, Family: p.Family, SpreadSD: sd}).NewSpread(), nil
+	return (&Joint{Shape: DesignShape(d), Family: p.Family, SpreadSD: sd}).NewSpread(), nil
 }
 
 // Dim returns k + q(q−1)/2.

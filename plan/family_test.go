@@ -27,7 +27,7 @@ func TestAssumeFamily(t *testing.T) {
 	for _, f := range model.Families() {
 		d := familyDesign(f)
 		a := must.Get(Assume(f, d, map[string]float64{"y": 0.3 * d.Response.Upper}, nil, 0.2))(t)
-		shape, rng := shapeOf(d), rand.New(rand.NewPCG(1, 1))
+		shape, rng := model.DesignShape(d), rand.New(rand.NewPCG(1, 1))
 		x := a.draw(shape, f.Design(d).Frame(), []float64{math.NaN(), math.NaN()}, rng)
 		// By Cholesky's factor of T, the covariates have sds l00 and √(l10² + l11²).
 		l00 := math.Sqrt(x.Tau[0])

@@ -53,7 +53,7 @@ func TestForeseeSteps(t *testing.T) {
 // realWidth is the mean width over slopes of a release by custody of clamped normal rows.
 func realWidth(t *testing.T, o Options, a *Assumption, k int) (mean float64) {
 	t.Helper()
-	shape, rng := shapeOf(o.Design), mcmc.Stream(77, k)
+	shape, rng := model.DesignShape(o.Design), mcmc.Stream(77, k)
 	m, law := shape.M(), model.NewMoments(shape)
 	law.Set(a.draw(shape, o.Design.Frame(), slices.Repeat([]float64{math.NaN()}, shape.P), rng))
 	law.Factor()

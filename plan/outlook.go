@@ -46,7 +46,7 @@ func newOutlook(d *schema.Design, most int) (*Outlook, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := shapeOf(d)
+	shape := model.DesignShape(d)
 	o := &Outlook{square: assumed.square(shape, d.Frame())}
 	mean, sd := assumed.scaled(d.Frame())
 	shape.P = min(shape.P, most)

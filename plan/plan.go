@@ -229,7 +229,7 @@ func (o Options) forecast() (*Forecast, error) {
 	if f.Prior = o.Prior; f.Prior == nil {
 		f.Prior, err = o.Family.DefaultPrior(o.Design)
 	} else {
-		err = f.Prior.Check(shapeOf(o.Design))
+		err = f.Prior.Check(model.DesignShape(o.Design))
 	}
 	if err != nil {
 		return nil, err
@@ -244,12 +244,8 @@ func (o Options) forecast() (*Forecast, error) {
 // Categories tells whether covariates are categories alone, by whose levels sums are.
 func (f *Forecast) Categories() bool { return f.factors == len(f.Design.Covariates) }
 
-func shapeOf(d *schema.Design) model.Shape {
-	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
-}
-
 func (f *Forecast) shape() model.Shape {
-	shape := shapeOf(f.Design)
+	shape := model.DesignShape(f.Design)
 	shape.Coding = f.coding
 	return shape
 }

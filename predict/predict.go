@@ -108,7 +108,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	p := &Predictor{frame: o.Family.Design(design).Frame(), design: design, level: o.Level, mean: o.Mean, family: o.Family}
-	shape := model.Shape{P: len(design.Covariates), Intercept: design.Intercept}
+	shape := model.DesignShape(design)
 	names, pooled, err := o.names(d, shape)
 	if err != nil {
 		return nil, err
