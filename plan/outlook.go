@@ -51,30 +51,15 @@ func newOutlook(d *schema.Design, most int) (*Outlook, error) {
 	mean, sd := assumed.scaled(d.Frame())
 	shape.P = min(shape.P, most)
 	x := assumed.covariates(shape, mean[:shape.P], append(sd[:shape.P:shape.P], sd[len(sd)-1]))
-	o.sigma2, o.gram, o.unit = x.Sigma2, gram(x, shape), make([]float64, shape.Q())
+	law, sums, expected := model.NewMoments(shape), model.NewSums(shape), make([]float64, shape.Statistics())
+	law.Set(x)
+	law.Expect(expected, 1)
+	sums.Set(expected, 1)
+	o.sigma2, o.gram, o.unit = x.Sigma2, sums.XX, make([]float64, shape.Q())
 	for j := range shape.P {
 		o.unit[shape.Q()-shape.P+j] = sd[j] / sd[len(sd)-1]
 	}
 	return o, nil
-}
-
-// gram is E[xxᵀ | μ_x, T] of a row with its constant, if there is one.
-func gram(x *model.Params, shape model.Shape) []float64 {
-	mean := x.MuX
-	if shape.Intercept {
-		mean = append([]float64{1}, mean...)
-	}
-	q, first := shape.Q(), shape.Q()-shape.P
-	g := make([]float64, q*q)
-	for i := range q {
-		for j := range q {
-			g[i*q+j] = mean[i] * mean[j]
-			if i >= first && j >= first {
-				g[i*q+j] += x.Tau[(i-first)*shape.P+j-first]
-			}
-		}
-	}
-	return g
 }
 
 // HalfWidth is half of the 95 % interval of a standardised slope, β_j sd_j/sd_y, the mean over
