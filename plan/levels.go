@@ -100,7 +100,7 @@ func (o *Options) ofFactors() int {
 }
 
 // publish makes a release, as ordered, of rows with these sums.
-func (s *simulation) publish(ctx context.Context, order *order, law sums, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
+func (s *simulation) publish(ctx context.Context, order *custody.Settled, law sums, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
 	f, first := s.forecast, exact
 	switch by, ofLevels := law.(*levelSums); {
 	case s.responds:
@@ -115,7 +115,7 @@ func (s *simulation) publish(ctx context.Context, order *order, law sums, exact 
 	}
 	switch {
 	case order.Steps > 1:
-		r, err = order.publish(first.Vector(), s.standard, rng)
+		r, err = publishSteps(order, first, s.standard, rng)
 	case f.ByLevel != "":
 		r, err = ssp.PublishLevels(ctx, first, order.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(rng))
 	default:

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/dense"
@@ -29,11 +31,18 @@ import (
 // crowdSize is the number of rows of a crowd: shares are known to a few per cent.
 const crowdSize = 4096
 
-// crowd are the rows, one after another, in scaled units, and what each stands for.
+// crowd are the rows, one after another, in scaled units, and what each stands for. They have the columns that are not
+// of a factor by whose levels sums are; row i is in level l of that by a weight. With π_l the share of a level, and c_l
+// the covariance of being in it with the columns, of mean v̄ and covariance S, it is
+//
+//	w_il = π_l + c_lᵀ S⁻¹(v_i − v̄),   Σ_l w_il = 1,
+//
+// which gives each level the rows and the sums that it has.
 type crowd struct {
-	m    int
-	rows []float64
-	each float64
+	m       int
+	rows    []float64
+	each    float64
+	weights [][]float64 // a row a level; without a factor there is one level
 }
 
 // standardRows are crowdSize rows of m normal values, always the same, of mean 0 and covariance 1
@@ -46,26 +55,49 @@ func standardRows(m int) []float64 {
 	mean, chol := meanChol(sumsOf(z, m, math.Inf(1)), m, crowdSize)
 	for at := 0; at < len(z); at += m {
 		row := z[at : at+m]
-		for j := range row {
-			row[j] -= mean[j]
-		}
+		floats.Sub(row, mean)
 		dense.SolveLower(chol, m, row)
 	}
 	return z
 }
 
-// newCrowd gives standard rows the mean and the covariance of n rows with these sums.
-func newCrowd(sums []float64, m int, n float64, standard []float64) (*crowd, error) {
-	mean, chol := meanChol(sums, m, n)
+// newCrowd gives standard rows the mean and the covariance of n rows with sums, in canonical order, of m columns of which
+// the first k are the factor's, or none.
+func newCrowd(sums []float64, m, k int, n float64, standard []float64) (*crowd, error) {
+	d := m - k
+	others := make([]float64, release.Length(d))
+	for j := range d {
+		others[j] = sums[k+j]
+		for h := j; h < d; h++ {
+			others[release.Index(d, j, h)] = sums[release.Index(m, k+j, k+h)]
+		}
+	}
+	centre, chol := meanChol(others, d, n)
 	if chol == nil {
 		return nil, errSingular
 	}
-	c := &crowd{m, make([]float64, len(standard)), n * float64(m) / float64(len(standard))}
-	for at := 0; at < len(standard); at += m {
-		v := c.rows[at : at+m]
-		dense.MulLowerVec(v, chol, m, standard[at:at+m])
-		for j := range v {
-			v[j] += mean[j]
+	rows := len(standard) / d
+	c := &crowd{m: d, rows: make([]float64, len(standard)), each: n / float64(rows), weights: make([][]float64, k+1)}
+	for i := range rows {
+		v := c.rows[i*d : (i+1)*d]
+		dense.MulLowerVec(v, chol, d, standard[i*d:(i+1)*d])
+		floats.Add(v, centre)
+	}
+	c.weights[0] = slices.Repeat([]float64{1}, rows)
+	along := make([]float64, d)
+	for l := range k {
+		mean := sums[l] / n
+		for j := range d {
+			along[j] = 0.5 * (sums[release.Index(m, l, k+j)]/n - mean*others[j]/n)
+		}
+		dense.SolveLower(chol, d, along) // L⁻¹c_l, and v_i − v̄ is L by the standard row
+		for i := range rows {
+			w := 0.5 * (1 + mean)
+			for j, z := range standard[i*d : (i+1)*d] {
+				w += along[j] * z
+			}
+			c.weights[l+1] = append(c.weights[l+1], w)
+			c.weights[0][i] -= w
 		}
 	}
 	return c, nil
@@ -114,15 +146,9 @@ func square(u []float64) (sum float64) {
 
 var errSingular = errors.New("what is assumed of the columns gives covariance matrices that are singular in float64")
 
-// order is what is asked of a release: that of custody, and how many rows there will be.
-type order struct {
-	*custody.Settled
-	n float64
-}
-
-// newOrder settles a release as custody does: the law of the noise, and δ where that needs
+// settle settles a release of n rows as custody does: the law of the noise, and δ where that needs
 // none. Errors: those of custody.Settle on privacy.
-func newOrder(d *schema.Design, byLevel string, pr release.Privacy, steps int, n int64) (*order, error) {
+func settle(d *schema.Design, byLevel string, pr release.Privacy, steps int, n int64) (*custody.Settled, error) {
 	o := custody.Order{Rows: custody.Scaled{Name: "simulated rows"}, Design: d, ByLevel: byLevel, Privacy: pr, Steps: steps}
 	if steps == 0 || steps == custody.AutoSteps {
 		columns := len(d.Covariates) + 1
@@ -134,42 +160,19 @@ func newOrder(d *schema.Design, byLevel string, pr release.Privacy, steps int, n
 	if o.Steps > 1 && pr.Neighbours == release.AddRemove {
 		o.StatedRows = n
 	}
-	s, err := custody.Settle(o)
-	if err != nil {
-		return nil, err
-	}
-	return &order{s, float64(n)}, nil
+	return custody.Settle(o)
 }
 
 // looker takes the looks of an order at a crowd, with the noise that a release has, but for the
 // lattice: as the draws are the same for any ε and n, and only scales differ, what comes of it
 // hardly jumps from one ε to the next.
 type looker struct {
-	*order
+	*custody.Settled
 	*crowd
+	n      float64 // rows that it stands for
 	budget ssp.Budget
 	plan   adaptive.Plan
 	rng    *rand.Rand
-}
-
-// looks are those of the order at a crowd.
-func (o *order) looks(c *crowd, rng *rand.Rand) (l *looker, err error) {
-	l = &looker{order: o, crowd: c, rng: rng, plan: adaptive.NewPlan(c.m, o.n, o.Privacy, o.Steps)}
-	l.budget, err = ssp.NewBudget(o.Privacy)
-	return l, err
-}
-
-// before takes the looks before step t, from 0, and returns its frame.
-func (l *looker) before(t int) (frame *release.Frame, err error) {
-	frame = l.Frame
-	for before := range t {
-		look, err := l.look(before, frame)
-		if err != nil {
-			return nil, err
-		}
-		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.m))
-	}
-	return frame, nil
 }
 
 // within gives a look of step t its radii, of rows in a frame, and the frame with the radius that they tell, or the
@@ -210,6 +213,49 @@ func (l *looker) look(t int, f *release.Frame) (look release.Look, err error) {
 	}
 	look.Statistics = release.StatisticsFromVector(l.m, z)
 	return look, nil
+}
+
+// levelLook takes the look of step t by levels: counts, sums within them and products, as release.TakeLevels takes them.
+func (l *looker) levelLook(t int, f *release.Frame) (look release.Look, own *release.LevelNoise, measured []float64, err error) {
+	noise := func(f *release.Frame) (noise release.Noise, err error) {
+		noise, own, err = l.budget.LevelNoise(l.m, f, l.plan.Looks[t])
+		return noise, err
+	}
+	u, err := l.within(&look, t, f, noise)
+	if err != nil {
+		return look, nil, nil, err
+	}
+	look.Frame.Weight = look.Frame.Radius * l.budget.LevelWeight()
+	look.Frame = ssp.RoundFrame(look.Frame)
+	if look.Noise, err = noise(look.Frame); err != nil {
+		return look, nil, nil, err
+	}
+	products, _ := l.noise(look.Noise)
+	for i, x := range sumsOf(u, l.m, look.Frame.Radius) {
+		products[i] += x * l.each
+	}
+	var sums []float64
+	for _, w := range l.weights {
+		wide := 1.
+		if look.Noise.Kind == release.Ball {
+			wide = math.Sqrt(variate.Chi2(own.Freedom, l.rng))
+		}
+		level := make([]float64, l.m)
+		for j := range level {
+			level[j] = own.Scale * wide * l.rng.NormFloat64()
+		}
+		count := own.Count * wide * l.rng.NormFloat64()
+		for i, share := range w {
+			row := u[i*l.m : (i+1)*l.m]
+			count += share * l.each
+			shrunk := share * l.each * min(1, look.Frame.Radius/math.Sqrt(square(row)))
+			for j, x := range row {
+				level[j] += shrunk * x
+			}
+		}
+		measured, sums = append(measured, count), append(sums, level...)
+	}
+	return look, own, append(append(measured, sums...), products[l.m:]...), nil
 }
 
 // noise is that on sums, in canonical order, and on the number of rows, of scale 1.
@@ -270,37 +316,43 @@ func (c *crowd) in(f *release.Frame) []float64 {
 	return u
 }
 
-// publish makes a release in several steps of rows with sums z: of a factor, whose columns are the first, by its levels.
-func (o *order) publish(z []float64, standard []float64, rng *rand.Rand) (*release.Release, error) {
-	k := 0
+// publishSteps makes a release in several steps, as ordered, of rows with these sums: of a factor, whose columns are the
+// first, by its levels.
+func publishSteps(o *custody.Settled, exact *ssp.Statistics, standard []float64, rng *rand.Rand) (*release.Release, error) {
+	k, n, last := 0, float64(exact.N), o.Steps-1
 	if o.ByLevel != "" {
 		_, k, _ = release.LevelsFirst(o.Design, o.ByLevel) // which were settled
 	}
-	c, err := newLevelCrowd(z, len(o.Design.Columns()), k, o.n, standard)
+	c, err := newCrowd(exact.Vector(), len(o.Design.Columns()), k, n, standard)
 	if err != nil {
 		return nil, err
 	}
-	l, err := o.looks(c.crowd, rng)
+	budget, err := ssp.NewBudget(o.Privacy)
 	if err != nil {
 		return nil, err
 	}
-	frame, err := l.before(o.Steps - 1)
-	if err != nil {
-		return nil, err
+	l := &looker{o, c, n, budget, adaptive.NewPlan(c.m, n, o.Privacy, o.Steps), rng}
+	frame := o.Frame
+	for t := range last {
+		look, err := l.look(t, frame)
+		if err != nil {
+			return nil, err
+		}
+		frame = ssp.RoundFrame(adaptive.Next(&look, n, c.m))
 	}
 	var look release.Look
 	var own *release.LevelNoise
 	var measured []float64
 	if k == 0 {
-		look, err = l.look(o.Steps-1, frame)
+		look, err = l.look(last, frame)
 	} else {
-		look, own, measured, err = l.levelLook(o.Steps-1, frame, c.weights)
+		look, own, measured, err = l.levelLook(last, frame)
 	}
 	if err != nil {
 		return nil, err
 	}
 	privacy := o.Privacy
-	r := &release.Release{Format: release.FormatFrame, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: int64(o.n), NNoise: look.NNoise,
+	r := &release.Release{Format: release.FormatFrame, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: exact.N, NNoise: look.NNoise,
 		Noise: look.Noise, Statistics: look.Statistics, Frame: look.Frame, Radii: look.Radii}
 	if look.NNoise > 0 {
 		r.N = look.N

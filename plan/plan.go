@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
@@ -118,7 +119,7 @@ type Point struct {
 	Steps   int             `json:"steps,omitzero"` // looks of a release, where there are several
 	Noise   release.Noise   `json:"noise"`          // of the last of several looks, if the first frame were the last
 	Slopes  []SlopeForecast `json:"slopes"`
-	order   *order
+	order   *custody.Settled
 }
 
 // SlopeForecast averages over simulated releases, in the data's units. An error
@@ -268,7 +269,7 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			order, err := newOrder(o.Design, o.ByLevel, o.privacy(epsilon), steps, n)
+			order, err := settle(o.Design, o.ByLevel, o.privacy(epsilon), steps, n)
 			if err != nil {
 				return nil, err
 			}
