@@ -27,7 +27,7 @@ type Column struct {
 	halves []placed  // likewise, those of the split chains, placed in the series
 	folded []placed  // likewise, their distances from the median
 
-	scores normalScores
+	scores []float64 // normal ones, of the whole ranks from 1
 	series []float64 // what is split and examined: split chain after split chain
 	means  []float64 // of the split chains
 	acov   autocovariance
@@ -126,8 +126,7 @@ func (c *Column) quantile(p float64) float64 {
 // rank puts the normal scores of the draws into the series.
 func (c *Column) rank() {
 	c.sort()
-	c.scores.write(c.series, c.halves)
-	c.average()
+	c.score(c.halves)
 }
 
 // rankFolded puts the normal scores of the distances from the median into
@@ -148,8 +147,7 @@ func (c *Column) rankFolded(median float64) {
 		}
 		c.folded = append(c.folded, placed{math.Abs(item.value - median), item.place})
 	}
-	c.scores.write(c.series, c.folded)
-	c.average()
+	c.score(c.folded)
 }
 
 // resize returns a slice of length n, in s's memory where it fits.
@@ -174,26 +172,19 @@ func order(items []placed, x []float64) []placed {
 	return items
 }
 
-// normalScores replaces values by the standard normal quantiles of their
-// ranks among S (Vehtari et al. 2021, equation 14; Blom 1958):
+// normalScore is the standard normal quantile of a rank r among S (Vehtari et al. 2021, equation 14; Blom 1958),
 //
-//	z = Φ⁻¹((r − 3/8) / (S + 1/4)),
-//
-// tied values sharing their average rank r.
-type normalScores struct {
-	table []float64 // z at the whole ranks 1 … S
-}
-
+//	z = Φ⁻¹((r − 3/8) / (S + 1/4)).
 func normalScore(rank float64, size int) float64 {
 	return mathext.NormalQuantile((rank - 0.375) / (float64(size) + 0.25))
 }
 
-// write puts the scores of the sorted items into dst, each at its own place.
-func (s *normalScores) write(dst []float64, items []placed) {
-	if len(s.table) != len(items) {
-		s.table = resize(s.table, len(items))
-		for i := range s.table {
-			s.table[i] = normalScore(float64(i+1), len(items))
+// score puts the normal scores of sorted items into the series, tied ones sharing that of their average rank.
+func (c *Column) score(items []placed) {
+	if len(c.scores) != len(items) {
+		c.scores = resize(c.scores, len(items))
+		for i := range c.scores {
+			c.scores[i] = normalScore(float64(i+1), len(items))
 		}
 	}
 	for from := 0; from < len(items); {
@@ -201,15 +192,16 @@ func (s *normalScores) write(dst []float64, items []placed) {
 		for to < len(items) && items[to].value == items[from].value {
 			to++
 		}
-		score := s.table[from]
+		score := c.scores[from]
 		if ties := to - from; ties > 1 {
 			score = normalScore(float64(from+1)+float64(ties-1)/2, len(items))
 		}
 		for _, item := range items[from:to] {
-			dst[item.place] = score
+			c.series[item.place] = score
 		}
 		from = to
 	}
+	c.average()
 }
 
 // mean returns the average of x, as x₀ plus the average difference from x₀.

@@ -76,15 +76,6 @@ func (c *Column) minESS() float64 {
 	return ess
 }
 
-// size returns the effective sample size of the series, and uses it up.
-func (c *Column) size() float64 {
-	if low, high := extremes(c.series); high-low < constantRange {
-		return math.NaN()
-	}
-	c.acov.reset(c.series, c.means)
-	return effectiveSize(&c.acov, c.half(), c.means)
-}
-
 // ESSBulk is the effective sample size, over all chains, of the normal scores of the draws,
 // which exist for infinite ones too: the efficiency of estimates of location.
 func (c *Column) ESSBulk() float64 {
@@ -138,8 +129,8 @@ func (c *Column) ESSQuantile(p float64) float64 {
 	return c.essOf(below)
 }
 
-// effectiveSize returns the effective sample size of chains of length n with
-// the given means (Vehtari et al. 2021, section 3.2). With W the mean within-chain
+// size returns the effective sample size of the series, of split chains of three draws or more, and uses it up
+// (Vehtari et al. 2021, section 3.2). With W the mean within-chain
 // variance and V the pooled estimate of the posterior variance,
 //
 //	ρ̂(t) = 1 − (W − γ̂(t)) / V,   τ̂ = −1 + 2 Σ_t P(t),   ESS = S / τ̂,
@@ -147,24 +138,22 @@ func (c *Column) ESSQuantile(p float64) float64 {
 // where P(t) = ρ̂(2t) + ρ̂(2t+1) is summed while positive and made monotone
 // (Geyer 1992, Statistical Science 7(4)). τ̂ is not let below 1/log₁₀ S.
 // Pairs and the last, single lag are treated as R's posterior treats them.
-// It is NaN for chains of fewer than three draws, for constants, and where
-// a variance overflows.
-func effectiveSize(a *autocovariance, length int, means []float64) float64 {
-	if length < 3 {
+// It is NaN for constants, and where a variance overflows.
+func (c *Column) size() float64 {
+	if low, high := extremes(c.series); high-low < constantRange {
 		return math.NaN()
 	}
-	n := float64(length)
+	a := &c.acov
+	a.reset(c.series, c.means)
+	n := float64(c.half())
 	within := a.at(0) * n / (n - 1)
-	pooled := a.at(0)
-	if len(means) > 1 {
-		pooled += variance(means, mean(means))
-	}
+	pooled := a.at(0) + variance(c.means, mean(c.means))
 	if !(pooled > 0) || math.IsInf(pooled, 0) {
 		return math.NaN()
 	}
 	rho := func(t int) float64 { return 1 - (within-a.at(t))/pooled }
-	size := float64(len(means)) * n
-	return size / max(integratedTime(rho, length), 1/math.Log10(size))
+	size := float64(len(c.means)) * n
+	return size / max(integratedTime(rho, c.half()), 1/math.Log10(size))
 }
 
 // integratedTime sums ρ over Geyer's initial monotone sequence of pairs.
@@ -206,11 +195,7 @@ func (c *Column) RHat() float64 {
 	c.rank()
 	bulk := c.reduction()
 	c.rankFolded(median)
-	tail := c.reduction()
-	if math.IsNaN(bulk) || math.IsNaN(tail) {
-		return math.NaN()
-	}
-	return max(bulk, tail)
+	return max(bulk, c.reduction()) // NaN where either is
 }
 
 // reduction is the potential scale reduction of the series, N draws in each
