@@ -63,25 +63,16 @@ func in(r *release.Release, f *release.Frame) *release.Release {
 	if f == nil {
 		return r
 	}
-	m, out := r.Dim(), *r
-	own := r.Frame
-	if own == nil {
-		own, out.Noise.Linear = &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m)}, r.Noise.Scale
-		for j := range m {
-			own.Matrix[j] = make([]float64, j+1)
-			own.Matrix[j][j] = 1
-		}
+	out := *r
+	if r.Frame == nil {
+		out.Noise.Linear = r.Noise.Scale
 	}
-	l := f.Inverse()
-	out.Frame = &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m)}
-	for j, row := range own.Matrix {
-		out.Frame.Matrix[j] = make([]float64, j+1)
-		for k, v := range row {
-			out.Frame.Centre[j] += f.Matrix[j][k] * (own.Centre[k] - f.Centre[k])
-			for i := range k + 1 {
-				out.Frame.Matrix[j][i] += v * l[k*m+i]
-			}
-		}
+	own := model.Identity(r.Dim()).In(f).Inverse().In(r.Frame) // from u
+	back := own.Inverse()
+	out.Frame = new(release.Frame)
+	for j := range r.Dim() {
+		row, _ := own.Row(j)
+		out.Frame.Matrix, out.Frame.Centre = append(out.Frame.Matrix, row), append(out.Frame.Centre, back.Shift(j))
 	}
 	return &out
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 )
 
 // Contradicting returns the numbers of those releases that complete pooling does not fit, given
@@ -99,7 +98,7 @@ type residualSite struct {
 	turned   []float64 // what slopes within the release may be off by, of line, in v
 	shifted  []float64 // and slopes between releases
 	obs      *model.Observation
-	k        []float64 // K
+	k        []float64 // K, of v = c + W⁻¹u in a frame
 	x        []float64 // X
 	theta    []float64
 	rho      []float64
@@ -115,7 +114,7 @@ type residualSite struct {
 
 func newResidualSite(of Response, obs *model.Observation, at Site) *residualSite {
 	q, m := obs.Shape.Q(), obs.Shape.M()
-	s := &residualSite{Site: at, obs: obs, k: lift(obs.Frame, m), rho: make([]float64, m+1), times: make([]float64, m+1),
+	s := &residualSite{Site: at, obs: obs, k: model.Identity(m).In(obs.Frame).Inverse().Matrix(), rho: make([]float64, m+1), times: make([]float64, m+1),
 		v: make([]float64, q+1), chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z)), xx: make([]float64, q*q)}
 	s.x = s.k[(m-q)*(m+1) : m*(m+1)]
 	z := append([]float64(nil), obs.Z...)
@@ -141,24 +140,6 @@ func newResidualSite(of Response, obs *model.Observation, at Site) *residualSite
 		}
 	}
 	return s
-}
-
-// lift is K of a frame, v = c + W⁻¹u, (m+1)×(m+1); of the box 1.
-func lift(f *release.Frame, m int) []float64 {
-	k := make([]float64, (m+1)*(m+1))
-	for j := range m + 1 {
-		k[j*(m+1)+j] = 1
-	}
-	if f == nil {
-		return k
-	}
-	l := f.Inverse()
-	for j := range m {
-		row := k[(j+1)*(m+1):]
-		row[0] = f.Centre[j]
-		copy(row[1:], l[j*m:j*m+j+1])
-	}
-	return k
 }
 
 // multiply writes Ba into times, B of statistics z of n rows.

@@ -85,6 +85,9 @@ func (u *Units) Inverse() *Units {
 	return out
 }
 
+// Matrix is K, row by row.
+func (u *Units) Matrix() []float64 { return u.k }
+
 // Row is that of A for column i, up to its diagonal, and its entry of b.
 func (u *Units) Row(i int) (a []float64, b float64) {
 	row := u.k[(i+1)*(u.m+1):]
