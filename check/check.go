@@ -295,7 +295,7 @@ const na = "NA"
 func (c *Release) records() (records [][]string) {
 	for _, e := range c.Entries {
 		values := number.CSVs(e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5, e.P)
-		records = append(records, slices.Concat([]string{"entry", e.Label, e.Block}, values, []string{e.calibrated(), na}))
+		records = append(records, slices.Concat([]string{"entry", e.Label, e.Block}, values, []string{number.CSV(number.Known(e.Calibrated)), na}))
 	}
 	for _, b := range c.Blocks {
 		records = append(records, blockRecord(b))
@@ -307,12 +307,5 @@ func (c *Release) records() (records [][]string) {
 }
 
 func blockRecord(b Block) []string {
-	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, number.CSV(b.P), b.calibrated(), na}
-}
-
-func (p PValue) calibrated() string {
-	if p.Calibrated == nil {
-		return na
-	}
-	return number.CSV(*p.Calibrated)
+	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, number.CSV(b.P), number.CSV(number.Known(b.Calibrated)), na}
 }

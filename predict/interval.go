@@ -48,14 +48,8 @@ func (p *Predictor) sds(a []float64) []float64 {
 }
 
 // between is aᵀΩa of draw i.
-func (p *Predictor) between(i int, a []float64) (variance float64) {
-	q := len(a)
-	for j, u := range a {
-		for k, v := range a {
-			variance += u * p.omega[(i*q+j)*q+k] * v
-		}
-	}
-	return max(variance, 0) // rounding, as in moments
+func (p *Predictor) between(i int, a []float64) float64 {
+	return quadratic(p.omega[i*len(a)*len(a):], a)
 }
 
 // mixture is the equal mixture of the normals N(mean_i, sd_i²), with the

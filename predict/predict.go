@@ -238,18 +238,23 @@ func (p *Predictor) Predict(x []float64) (Prediction, error) {
 
 // moments are the mean and variance at a in scaled units.
 func (p *Predictor) moments(a []float64) (mean, variance float64) {
-	q := len(a)
 	for j, u := range a {
 		mean += u * p.centre[j]
-		for k, v := range a {
-			variance += u * p.cov[j*q+k] * v
-		}
 	}
-	variance = max(variance, 0) // rounding: the covariance is a sum of squares
-	if !p.mean {
+	if variance = quadratic(p.cov, a); !p.mean {
 		variance += p.sigma2
 	}
 	return mean, variance
+}
+
+// quadratic is aᵀCa of a covariance C, which but for rounding is not below 0.
+func quadratic(c, a []float64) (variance float64) {
+	for j, u := range a {
+		for k, v := range a {
+			variance += u * c[j*len(a)+k] * v
+		}
+	}
+	return max(variance, 0)
 }
 
 // names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
