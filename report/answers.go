@@ -11,7 +11,7 @@ import (
 // Answers writes answers as a table, and why there is no evidence where there is none.
 func Answers(w io.Writer, a *ask.Answers, o Options) error {
 	o.fill()
-	level := exactly(percent(a.Level)) + "%"
+	level := percent(a.Level) + "%"
 	t := table{Header: []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "ESS"}, Left: 1}
 	for i := range a.Answers {
 		x := &a.Answers[i]
@@ -40,7 +40,6 @@ func Answers(w io.Writer, a *ask.Answers, o Options) error {
 		return t.writeAs(w, o.Format, fmt.Sprintf("%s, %s units", a.Formula, a.Units))
 	}
 	t = t.fitting(o.Width, leastLabel, "ESS")
-	t.widest = []int{max(leastLabel, o.Width-numbersWidth(t.Header, t.Rows))}
 	if o.Brief {
 		return writeWide(w, o.Width, show(t), say(reasons...))
 	}

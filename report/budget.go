@@ -208,8 +208,8 @@ func unwritten(h *ledger.History) string {
 // usual is the noise and δ of the last release with δ above 0, or Gaussian noise and all
 // that there is.
 func usual(h *ledger.History) (ledger.Noise, *big.Rat) {
-	for i := len(h.Entries) - 1; i >= 0; i-- {
-		if e := h.Entries[i]; e.Delta.Sign() > 0 {
+	for _, e := range slices.Backward(h.Entries) {
+		if e.Delta.Sign() > 0 {
 			return e.Noise, e.Delta
 		}
 	}

@@ -90,11 +90,11 @@ func checkTables(r *check.Release) []table {
 	for _, e := range r.Entries {
 		d := common(e.SD, e.Z, e.Mean, e.Q2_5, e.Q97_5)
 		entries.Rows = append(entries.Rows, []string{e.Label, number(e.Z, d), number(e.Mean, d), number(e.SD, d),
-			number(e.Q2_5, d), number(e.Q97_5, d), number(e.P, 3), calibrated(e.PValue)})
+			number(e.Q2_5, d), number(e.Q97_5, d), number(e.P, 3), known(e.Calibrated, 3)})
 	}
 	blocks := table{Header: []string{"Block", "Sums", "p", "Calibrated"}, Left: 1}
 	for _, b := range r.Blocks {
-		blocks.Rows = append(blocks.Rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), calibrated(b.PValue)})
+		blocks.Rows = append(blocks.Rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), known(b.Calibrated, 3)})
 	}
 	columns := table{Header: []string{"Column", "Normal rows outside the bounds"}, Left: 1, widest: []int{40}}
 	for _, column := range r.Columns {
@@ -149,13 +149,6 @@ func best(p check.PValue) float64 {
 }
 
 func isSmall(p check.PValue) bool { return best(p) <= smallP }
-
-func calibrated(p check.PValue) string {
-	if p.Calibrated == nil {
-		return "NA"
-	}
-	return number(*p.Calibrated, 3)
-}
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
 func checkVerdict(c *check.Result, d *schema.Design) []string {

@@ -140,7 +140,7 @@ func fitPage(f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, r
 	s := f.Summary(o.Units, o.Level)
 	read, without := toRead(f, s)
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
-	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
+	p.add("What was asked", fitAsked(f, run, fact{"Intervals", percent(o.Level) + " %, equal tails"}))
 	p.add("What is private", private(f))
 	p.add("Estimates", append(show(summaryTable(read, false, o)), ratios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",

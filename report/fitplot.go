@@ -353,7 +353,7 @@ func (s *shown) custodians() *Figure {
 	}
 	f := &Figure{
 		Name: CustodiansPlot, title: "Custodians' " + strings.ToLower(what) + " about common ones",
-		keys:    []Key{{Name: exactly(percent(s.level)) + " % interval", LineStyle: wideLine}, {Name: "50 %", LineStyle: halfLine}, {Name: "mean", mark: barMark}},
+		keys:    []Key{{Name: percent(s.level) + " % interval", LineStyle: wideLine}, {Name: "50 %", LineStyle: halfLine}, {Name: "mean", mark: barMark}},
 		caption: what + " of each custodian and, below the line, the common ones that they lie about. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {

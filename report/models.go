@@ -24,7 +24,7 @@ func Models(w io.Writer, c *models.Comparison, o Options) error {
 	if o.Format != "" {
 		return t.writeAs(w, o.Format, "Models of "+c.Formula)
 	}
-	t.widest = []int{max(leastLabelAll, o.Width-numbersWidth(t.Header, t.Rows))}
+	t = t.fitting(o.Width, leastLabelAll)
 	covariates := table{Header: []string{"Covariate", "P"}, Left: 1, widest: []int{leastLabelAll}}
 	for _, x := range c.Covariates {
 		covariates.Rows = append(covariates.Rows, []string{x.Name, number(x.Probability, 3)})

@@ -147,7 +147,7 @@ func slopeName(f *plan.Forecast, slope int) string {
 }
 
 func forecastTable(f *plan.Forecast, slope int) table {
-	t := table{Header: []string{"n", "eps", exactly(percent(f.Level)) + "% width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}}
+	t := table{Header: []string{"n", "eps", percent(f.Level) + "% width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}}
 	if f.InSteps() { // in place of the sd, which has no room
 		t.Header = slices.Insert(slices.Delete(t.Header, 6, 7), 2, "steps", "median")
 	}
@@ -165,12 +165,12 @@ func forecastTable(f *plan.Forecast, slope int) table {
 }
 
 func forecastLegend(f *plan.Forecast, slope int) string {
-	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
+	contraction, price, detected := 0.0, 0.0, 0.0
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
-		contraction, price, detected = largest(contraction, s.ContractionError), largest(price, s.PriceError/s.Price), largest(detected, s.DetectedError)
+		contraction, price, detected = max(contraction, s.ContractionError), max(price, s.PriceError/s.Price), max(detected, s.DetectedError)
 	}
-	level := exactly(percent(f.Level)) + "%"
+	level := percent(f.Level) + "%"
 	a := f.Alone[slope]
 	text := fmt.Sprintf("Width of the %s interval for %s; %s under the prior alone. "+
 		"Contr. = posterior contraction, 1 - (posterior IQR / prior IQR)^2 (Monte Carlo error up to %s). "+
@@ -184,17 +184,6 @@ func forecastLegend(f *plan.Forecast, slope int) string {
 		text += " Noise: " + kinds(f) + "."
 	}
 	return text
-}
-
-// largest is NaN only where both are.
-func largest(a, b float64) float64 {
-	switch {
-	case math.IsNaN(a):
-		return b
-	case math.IsNaN(b):
-		return a
-	}
-	return max(a, b)
 }
 
 // kinds tells where on the grid which noise was smaller.
@@ -276,7 +265,7 @@ func affords(f *plan.Forecast, slope int) string {
 
 // answer says which ε or n gives the width that was wanted, and where none does.
 func answer(f *plan.Forecast, slope int) string {
-	wanted := fmt.Sprintf("the %s%% interval for %s is no wider than %s in half of the releases", exactly(percent(f.Level)), slopeName(f, slope), exactly(f.Wanted.Width))
+	wanted := fmt.Sprintf("the %s%% interval for %s is no wider than %s in half of the releases", percent(f.Level), slopeName(f, slope), exactly(f.Wanted.Width))
 	var all []string
 	for _, p := range f.Points {
 		all = append(all, fmt.Sprintf("with n = %d and epsilon = %s", p.N, exactly(p.Epsilon)))
@@ -343,7 +332,7 @@ func ForecastPlot(f *plan.Forecast, o ForecastOptions) *Figure {
 	}
 	slices.Sort(xs)
 	p := newPlot()
-	p.X.Label.Text, p.Y.Label.Text = "number of records n", fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
+	p.X.Label.Text, p.Y.Label.Text = "number of records n", fmt.Sprintf("expected width of the %s%% interval", percent(f.Level))
 	if byEpsilon {
 		p.X.Label.Text = "privacy budget ε (more private to the left)"
 	}

@@ -158,6 +158,14 @@ func number(x float64, decimals int) string {
 	return text
 }
 
+// known is number of what may not be known: NA then.
+func known(v *float64, decimals int) string {
+	if v == nil {
+		return "NA"
+	}
+	return number(*v, decimals)
+}
+
 // general writes a number that stands alone in a sentence, in four digits.
 func general(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
@@ -169,8 +177,8 @@ func exactly(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// percent is 100·level, with 0.95 giving 95 and not its neighbour.
-func percent(level float64) float64 { return math.Round(level*1e12) / 1e10 }
+// percent writes 100·level, with 0.95 giving 95 and not its neighbour.
+func percent(level float64) string { return exactly(math.Round(level*1e12) / 1e10) }
 
 // width is that of a line of text.
 const width = 80

@@ -137,7 +137,7 @@ func (v *studyView) coverage(name string) *Figure {
 	}
 	var ticks plot.ConstantTicks
 	for _, level := range calibration.Levels {
-		ticks = append(ticks, plot.Tick{Value: 100 * level, Label: exactly(percent(level))})
+		ticks = append(ticks, plot.Tick{Value: 100 * level, Label: percent(level)})
 	}
 	v.ofQuantity(f, name, "level, %", "coverage, %", func(p *plot.Plot, _ []*calibration.QuantitySummary) {
 		p.X.Tick.Marker = ticks

@@ -49,7 +49,7 @@ func studyTable(s *calibration.Summary, times []calibration.Runtime) (t table, l
 	}
 	for l, level := range calibration.Levels {
 		if level == 0.5 || level >= 0.9 {
-			column(exactly(percent(level))+"%", false, func(c *calibration.CellSummary) string { return covered(c, l) })
+			column(percent(level)+"%", false, func(c *calibration.CellSummary) string { return covered(c, l) })
 		}
 	}
 	parts = append(parts, "50%, 90%, 95%: how many per cent of such intervals hold the truth, least and most over parameters")

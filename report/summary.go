@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
@@ -28,7 +27,7 @@ const (
 // each under the names that brms has. Decimals are common to a row: as many as
 // show three digits of its sd.
 func summaryTable(s *posterior.Summary, all bool, o Options) table {
-	level := exactly(percent(s.Level)) + "%"
+	level := percent(s.Level) + "%"
 	t := table{Header: []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", bulk, ofTail, "Contr."}, Left: 1}
 	if o.Sign {
 		t.Header = append(t.Header, "P(>0)")
@@ -46,11 +45,11 @@ func summaryTable(s *posterior.Summary, all bool, o Options) table {
 			t.Rows = append(t.Rows, row(p, o))
 		}
 	}
+	var spare []string // columns
 	if o.Format == "" && (o.Sign || o.Width != width) {
-		t = t.fitting(o.Width, limit, bulk, ofTail, "Rhat", "Contr.")
+		spare = []string{bulk, ofTail, "Rhat", "Contr."}
 	}
-	t.widest = []int{max(limit, o.Width-numbersWidth(t.Header, t.Rows))}
-	return t
+	return t.fitting(o.Width, limit, spare...)
 }
 
 // bulk and ofTail head the columns of effective sample sizes.
@@ -77,7 +76,7 @@ func ratios(s *posterior.Summary) []block {
 	if s.Family == nil || model.Family(*s.Family).Ratio() == "" {
 		return nil
 	}
-	level := exactly(percent(s.Level)) + "%"
+	level := percent(s.Level) + "%"
 	t := table{Header: []string{model.Family(*s.Family).Ratio() + " ratio", "exp(Est.)", "l-" + level, "u-" + level}, Left: 1, widest: []int{leastLabelAll}}
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; isMain(p.Name) && p.Name != "theta[0]" {
@@ -120,12 +119,8 @@ func isOneCustodians(name string) bool { return strings.Contains(name, "_at[") }
 
 func row(p *posterior.Parameter, o Options) []string {
 	d := commonOf(o.Digits, p.SD, p.Mean, p.SD, p.Lower, p.Upper)
-	contraction := "NA"
-	if p.Contraction != nil {
-		contraction = number(*p.Contraction, 3)
-	}
 	cells := []string{p.Label, number(p.Mean, d), number(p.SD, d), number(p.Lower, d), number(p.Upper, d),
-		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), contraction}
+		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), known(p.Contraction, 3)}
 	if o.Sign {
 		cells = append(cells, probability(p.Positive, p.ESS()))
 	}
@@ -146,19 +141,6 @@ func probability(p, ess float64) string {
 		return ">" + number(1-least, d)
 	}
 	return number(p, 4)
-}
-
-// numbersWidth is the width of all columns but the first, with their gaps.
-func numbersWidth(header []string, rows [][]string) int {
-	total := 0
-	for j := 1; j < len(header); j++ {
-		most := utf8.RuneCountInString(header[j])
-		for _, r := range rows {
-			most = max(most, len(r[j]))
-		}
-		total += 1 + most
-	}
-	return total
 }
 
 // farthest returns the places of those custodians' coefficients that lie lowest and highest,
@@ -237,7 +219,7 @@ func contraction(s *posterior.Summary) []string {
 		}
 		labels[amount] = append(labels[amount], p.Label)
 	}
-	return []string{sentence("The slope's "+exactly(percent(s.Level))+" % interval lies", labels, above, below, about),
+	return []string{sentence("The slope's "+percent(s.Level)+" % interval lies", labels, above, below, about),
 		sentence("The release narrows the prior", labels, much, some, hardly)}
 }
 
@@ -285,33 +267,30 @@ func whatIf(what *whatif.Answers) []block {
 
 // whetherMoved says in a sentence whether the conclusions move, and which one most.
 func whetherMoved(what *whatif.Answers) string {
-	type worst struct {
-		size  float64
-		where string
-	}
-	var shift, width worst
+	var shift, width float64 // the largest
+	var shiftWhere, widthWhere string
 	var changed []string
-	note := func(w *worst, size float64, variant, label string) {
-		if size > w.size {
-			*w = worst{size, fmt.Sprintf("%s, %s", label, variant)}
-		}
-	}
 	for _, v := range what.Variants {
 		for _, e := range v.Effects {
-			note(&shift, math.Abs(e.Shift), v.Name, e.Label)
-			note(&width, max(e.Width, 1/e.Width), v.Name, e.Label)
+			where := e.Label + ", " + v.Name
+			if size := math.Abs(e.Shift); size > shift {
+				shift, shiftWhere = size, where
+			}
+			if size := max(e.Width, 1/e.Width); size > width {
+				width, widthWhere = size, where
+			}
 			if e.Changed {
 				changed = append(changed, fmt.Sprintf("%s (%s)", e.Label, v.Name))
 			}
 		}
 	}
-	level := exactly(percent(what.Level))
+	level := percent(what.Level)
 	if !what.Moved {
 		return fmt.Sprintf("The conclusions stand: estimates shift by at most %s posterior sds, no interval is more than %s times as wide or as narrow, and no sign at %s %% changes.",
-			number(shift.size, 2), number(width.size, 2), level)
+			number(shift, 2), number(width, 2), level)
 	}
 	text := fmt.Sprintf("The conclusions move with what was assumed: by up to %s posterior sds (%s), and intervals by a factor of up to %s (%s); ",
-		number(shift.size, 2), shift.where, number(width.size, 2), width.where)
+		number(shift, 2), shiftWhere, number(width, 2), widthWhere)
 	if changed == nil {
 		return text + fmt.Sprintf("no sign at %s %% changes.", level)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -54,7 +55,7 @@ func (t table) joined() table {
 
 // write writes a table as text, without rules. The first columns are aligned left, the others
 // right. A cell may have several lines.
-func (t table) write(w io.Writer) error {
+func (t table) write(b *strings.Builder) error {
 	align, padding := make(tw.Alignment, len(t.Header)), make([]tw.Padding, len(t.Header))
 	for j := range t.Header {
 		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
@@ -93,9 +94,7 @@ func (t table) write(w io.Writer) error {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
+		fmt.Fprintln(b, strings.TrimRight(line, " \n"))
 	}
 	return nil
 }
@@ -185,10 +184,10 @@ func (t table) html(b *strings.Builder, caption string) {
 }
 
 // fitting leaves out columns, of those named the first first, until the table is no wider than so
-// many characters; without a first column narrower than least.
+// many characters, and folds the first column to what the others leave, to least or more.
 func (t table) fitting(width, least int, names ...string) table {
 	for _, name := range names {
-		if least+numbersWidth(t.Header, t.Rows) <= width {
+		if least+t.numbersWidth() <= width {
 			break
 		}
 		at := slices.Index(t.Header, name)
@@ -203,5 +202,19 @@ func (t table) fitting(width, least int, names ...string) table {
 			t.Rows = append(t.Rows, without(row))
 		}
 	}
+	t.widest = []int{max(least, width-t.numbersWidth())}
 	return t
+}
+
+// numbersWidth is the width of all columns but the first, with their gaps.
+func (t table) numbersWidth() int {
+	total := 0
+	for j := 1; j < len(t.Header); j++ {
+		most := utf8.RuneCountInString(t.Header[j])
+		for _, row := range t.Rows {
+			most = max(most, len(row[j]))
+		}
+		total += 1 + most
+	}
+	return total
 }
