@@ -6,33 +6,6 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// levelLaw is that of the sums by the levels of a factor.
-type levelLaw struct{ *model.LevelLaw }
-
-func (l levelLaw) residual() *float64 { return l.Residual() }
-
-// columns are those behind the dummies.
-func (l levelLaw) columns(dst []normal) []normal {
-	l.EachColumn(func(j int, share, mean, sd float64) { dst = append(dst, normal{j, share, mean, sd}) })
-	return dst
-}
-
-// familyLaw is that of sums of a response of a family, by levels or, without a factor, of one.
-type familyLaw struct {
-	*model.FamilyLaw
-	p int
-}
-
-// columns are the covariates behind the dummies.
-func (l familyLaw) columns(dst []normal) []normal {
-	l.EachColumn(func(j int, share, mean, sd float64) {
-		if j < l.p {
-			dst = append(dst, normal{j, share, mean, sd})
-		}
-	})
-	return dst
-}
-
 // Names of blocks of sums by levels, between which there are none where covariates are categories alone.
 const (
 	RowsOfLevels   = "rows of levels"

@@ -22,16 +22,17 @@ type checker struct {
 	levels byLevels
 	stray  float64 // variance of w of rows, see model.Kurtosis
 
-	n      float64 // rows given φ: latent where they were released with noise
-	params *model.Params
-	law    law
-	cov    []float64 // nΣ_t + Ω given φ, lower triangle, q×q
+	n        float64 // rows given φ: latent where they were released with noise
+	params   *model.Params
+	law      law
+	residual *float64        // sd of normal residuals in the frame, in place in law; nil of others
+	inBox    *model.LevelLaw // of the columns in the box
+	cov      []float64       // nΣ_t + Ω given φ, lower triangle, q×q
 
 	count        int
 	rep          []float64      // z_rep, q
 	mean, square []float64      // sums over φ of E z − z and of (E z − z)² + Var z
-	columns      []normalColumn // m
-	at           []normal       // their laws at the draw
+	columns      []normalColumn // m, or of a family p
 	replicates   [][]float64    // of each entry
 }
 
@@ -48,16 +49,9 @@ type law interface {
 	Expect(dst []float64, n float64)
 	Covariance(dst []float64, n float64)
 	RandExact(dst []float64, n float64, rng *rand.Rand)
-	columns(dst []normal) []normal // adds laws of columns in the box, after Set
 }
 
-// linear laws are those of a line with normal residuals.
-type linear interface {
-	law
-	residual() *float64 // standard deviation in the frame, in place
-}
-
-// framedLaw is that of normal rows, whose sums are in a frame, and keeps the laws of columns as they were in the box.
+// framedLaw is that of normal rows, whose sums are in a frame.
 type framedLaw struct {
 	*model.Moments
 	units *model.Units
@@ -66,15 +60,6 @@ type framedLaw struct {
 func (l framedLaw) Factor() bool {
 	l.units.Moments(l.Mean, l.Cov)
 	return l.Moments.Factor()
-}
-
-func (l framedLaw) residual() *float64 { return &l.Chol[len(l.Chol)-1] }
-
-func (l framedLaw) columns(dst []normal) []normal {
-	for j, v := range l.Mean {
-		dst = append(dst, normal{j, 1, v, math.Sqrt(l.Cov[j*len(l.Mean)+j])})
-	}
-	return dst
 }
 
 // checkBlock is a set of entries, with the factor of their covariance given φ.
@@ -89,10 +74,7 @@ type checkBlock struct {
 type normalColumn struct{ laws []normal }
 
 // normal is the law of a column in a share of the rows.
-type normal struct {
-	column          int
-	share, mean, sd float64
-}
+type normal struct{ share, mean, sd float64 }
 
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
 	c := &checker{obs: obs, z: obs.Z, noise: obs, params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
@@ -101,19 +83,21 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 		dummies, counts = told.Dummies, len(told.Counts)
 	}
 	levels := model.NewLevelLaw(obs.Shape, dummies, counts, obs.Frame)
+	c.inBox = levels
 	switch {
 	case of != model.Normal:
-		c.law, c.columns = familyLaw{model.NewFamilyLaw(of, levels, most), obs.Shape.P}, c.columns[:obs.Shape.P]
+		c.law, c.columns = model.NewFamilyLaw(of, levels, most), c.columns[:obs.Shape.P]
 	case told != nil:
-		c.law = levelLaw{levels}
+		c.law, c.residual = levels, levels.Residual()
 	default:
-		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
+		rows := model.NewMoments(obs.Shape)
+		c.law, c.residual = framedLaw{rows, model.Identity(obs.Shape.M()).In(obs.Frame)}, &rows.Chol[len(rows.Chol)-1]
 	}
 	c.levels = byLevels{entries: levels.Entries, dummies: dummies, last: obs.Shape.M() - dummies - 1, known: -1, plain: told == nil}
 	if told != nil {
 		if told.Response != nil { // a factor's of two levels, before the covariates
 			c.levels.entries, c.levels.last = model.NewLevelLaw(obs.Shape, 1, len(told.Counts), nil).Entries, -1
-			c.law = newResponseLaw(obs, c.law)
+			c.law, c.residual = newResponseLaw(obs, c.law), nil
 		}
 		c.z, c.noise, c.levels.known = told.Z, told, told.Known
 	}
@@ -133,8 +117,8 @@ func (c *checker) given(row []float64) bool {
 	if own := len(c.obs.Shape.Names()); len(row) > own {
 		c.n = row[own]
 	}
+	c.inBox.Set(c.params)
 	c.law.Set(c.params)
-	c.at = c.law.columns(c.at[:0])
 	if !c.law.Factor() {
 		return false
 	}
@@ -142,8 +126,8 @@ func (c *checker) given(row []float64) bool {
 	for e := range q {
 		c.cov[e*q+e] += c.noise.Variance(e)
 	}
-	if l, ok := c.law.(linear); ok { // Σy² has nσ²w
-		square := c.n * *l.residual() * *l.residual()
+	if c.residual != nil { // Σy² has nσ²w
+		square := c.n * *c.residual * *c.residual
 		c.cov[q*q-1] += c.stray * square * square
 	}
 	for _, b := range c.blocks {
@@ -170,17 +154,19 @@ func (c *checker) collect() {
 		c.mean[e] += d
 		c.square[e] += d*d + c.cov[e*q+e]
 	}
-	for _, n := range c.at {
-		c.columns[n.column].laws = append(c.columns[n.column].laws, n)
-	}
+	c.inBox.EachColumn(func(j int, share, mean, sd float64) {
+		if j < len(c.columns) { // else it is a family's linear predictor
+			c.columns[j].laws = append(c.columns[j].laws, normal{share, mean, sd})
+		}
+	})
 }
 
 // draw draws z given φ and w: statistics from their exact law, and noise.
 func (c *checker) draw(z []float64, logW float64, rng *rand.Rand) {
-	if l, ok := c.law.(linear); ok {
-		sigma := *l.residual()
-		defer func() { *l.residual() = sigma }()
-		*l.residual() *= math.Exp(0.5 * logW)
+	if c.residual != nil {
+		sigma := *c.residual
+		defer func() { *c.residual = sigma }()
+		*c.residual *= math.Exp(0.5 * logW)
 	}
 	c.law.RandExact(z, c.n, rng)
 	c.noise.AddNoise(z, 1, rng)
