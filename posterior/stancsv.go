@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -368,22 +369,16 @@ func (s *stanReader) count(key string) int {
 	return -1
 }
 
+// indexed is a name of Stan's with its indices.
+var indexed = regexp.MustCompile(`^(.*?)((\.[0-9]{1,9})+)$`)
+
 // fromStan takes tau.1.2 to tau[1,2].
 func fromStan(field string) string {
-	parts := strings.Split(field, ".")
-	first := len(parts)
-	for first > 1 && isIndex(parts[first-1]) {
-		first--
+	parts := indexed.FindStringSubmatch(field)
+	if parts == nil {
+		return field
 	}
-	base := strings.Join(parts[:first], ".")
-	if first == len(parts) {
-		return base
-	}
-	return base + "[" + strings.Join(parts[first:], ",") + "]"
-}
-
-func isIndex(text string) bool {
-	return text != "" && len(text) < 10 && strings.Trim(text, "0123456789") == ""
+	return parts[1] + "[" + strings.ReplaceAll(parts[2][1:], ".", ",") + "]"
 }
 
 // parseStan reads a number as Stan, R and WriteStanCSV write it; strconv would
