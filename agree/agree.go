@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -29,10 +30,8 @@ import (
 // another, as neither rows nor noise are in scaled units.
 func Alike(a, b *release.Release, agreed bool) float64 {
 	u, v := a.Schema.Frame(), b.Schema.Frame()
-	for j := range u.Half {
-		if u.Centre[j] != v.Centre[j] || u.Half[j] != v.Half[j] {
-			return math.Inf(-1)
-		}
+	if !slices.Equal(u.Centre, v.Centre) || !slices.Equal(u.Half, v.Half) {
+		return math.Inf(-1)
 	}
 	n := math.Max(2, float64(a.N))
 	ratio := countsAlike(a, b, n)

@@ -91,14 +91,6 @@ func (o *Options) TakeLevels() (err error) {
 	return nil
 }
 
-// ofFactors is how many columns of factors have a law of their own.
-func (o *Options) ofFactors() int {
-	if o.responds {
-		return 0
-	}
-	return o.dummies
-}
-
 // publish makes a release, as ordered, of rows with these sums.
 func (s *simulation) publish(ctx context.Context, order *custody.Settled, law sums, exact *ssp.Statistics, rng *rand.Rand) (r *release.Release, err error) {
 	f, first := s.forecast, exact

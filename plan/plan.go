@@ -207,7 +207,10 @@ func (o Options) forecast() (*Forecast, error) {
 	if err := errors.Join(o.Design.Validate(), o.Family.Check(o.Design)); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, ByLevel: o.ByLevel, factors: o.ofFactors(), coding: o.coding, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, ByLevel: o.ByLevel, coding: o.coding, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	if !o.responds {
+		f.factors = o.dummies
+	}
 	p := len(o.Design.Covariates)
 	switch {
 	case p == 0:

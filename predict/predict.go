@@ -2,6 +2,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -95,9 +96,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 	if u != dpreg.Original && u != dpreg.Scaled {
 		return nil, fmt.Errorf("units %q are neither %q nor %q", u, dpreg.Original, dpreg.Scaled)
 	}
-	if o.Level == 0 {
-		o.Level = posterior.DefaultLevel
-	}
+	o.Level = cmp.Or(o.Level, posterior.DefaultLevel)
 	if !(o.Level > 0 && o.Level < 1) {
 		return nil, fmt.Errorf("level %v of the intervals: it must lie between 0 and 1", o.Level)
 	}
@@ -194,8 +193,6 @@ func normalAt(i int) float64 {
 	return math.Sqrt2 * math.Erfinv(2*u-1)
 }
 
-var errOverflow = errors.New("the covariates lie so far outside their bounds that the prediction overflows")
-
 // Predict predicts the row with these p covariates, those of the design in their order, in the
 // data's units. Errors: not p, a covariate that is not finite, values so far outside the bounds
 // that the result overflows.
@@ -230,7 +227,7 @@ func (p *Predictor) Predict(x []float64) (Prediction, error) {
 	out.Fitted, out.SD, out.Lower, out.Upper = c+h*mean, h*sd, c+h*lower, c+h*upper
 	for _, v := range []float64{out.Fitted, out.SD, out.Lower, out.Upper} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return out, errOverflow
+			return out, errors.New("the covariates lie so far outside their bounds that the prediction overflows")
 		}
 	}
 	return out, nil
