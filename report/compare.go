@@ -149,7 +149,7 @@ func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Fi
 		if !slices.Contains(v.methods, c.Method) {
 			v.methods = append(v.methods, c.Method)
 		}
-		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
+		if at := (scene{P: c.P, N: c.N, Epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
 			v.series = append(v.series, at)
 		}
 	}
@@ -199,7 +199,7 @@ type comparisonView struct {
 func apart(series []scene) (shared string, own []string) {
 	own, parts := make([]string, len(series)), make([][]string, len(series))
 	for i, at := range series {
-		parts[i] = []string{fmt.Sprintf("n = %d", at.n), fmt.Sprintf("p = %d", at.p), "ε = " + exactly(at.epsilon)}
+		parts[i] = []string{fmt.Sprintf("n = %d", at.N), fmt.Sprintf("p = %d", at.P), "ε = " + exactly(at.Epsilon)}
 	}
 	for k, text := range parts[0] {
 		if !slices.ContainsFunc(parts, func(other []string) bool { return other[k] != text }) {
@@ -241,7 +241,7 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 		if math.IsNaN(mean) || of.log && !(mean > 0) {
 			continue
 		}
-		k := slices.Index(v.series, scene{p: c.P, n: c.N, epsilon: c.Epsilon})
+		k := slices.Index(v.series, scene{P: c.P, N: c.N, Epsilon: c.Epsilon})
 		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
 		b := bar{y: -float64(slices.Index(v.methods, c.Method)) - shift, low: mean - sd, high: mean + sd, at: mean}
 		if of.log {

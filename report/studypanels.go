@@ -168,8 +168,8 @@ type sweep struct {
 
 func rowsOf(c calibration.Setting) float64    { return float64(c.N) }
 func epsilonOf(c calibration.Setting) float64 { return c.Epsilon }
-func leaveN(at *scene)                        { at.n = 0 }
-func leaveEpsilon(at *scene)                  { at.epsilon = 0 }
+func leaveN(at *scene)                        { at.N = 0 }
+func leaveEpsilon(at *scene)                  { at.Epsilon = 0 }
 
 // sweeps are the largest Kolmogorov–Smirnov statistic over quantities, by n and by ε, the mean
 // squared discrepancy to the posterior without noise, and the median seconds of a trial.
@@ -269,9 +269,9 @@ func (v *studyView) sweep(w sweep, scenes []scene, keys []Key, title func(scene)
 func columns(scenes []scene) int {
 	several, same := 0, 0
 	for _, at := range scenes {
-		if at.noise == scenes[0].noise && at.p == scenes[0].p {
+		if at.Sensitivity == scenes[0].Sensitivity && at.P == scenes[0].P {
 			several++
-			same += one(at.n == scenes[0].n)
+			same += one(at.N == scenes[0].N)
 		}
 	}
 	if same == 1 {

@@ -40,12 +40,7 @@ func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) []*Fi
 }
 
 // scene is what a panel shows: a part of a setting, zero where a panel has several.
-type scene struct {
-	noise   string // the sensitivity
-	p       int
-	n       int64
-	epsilon float64
-}
+type scene calibration.Setting
 
 // studyView sorts the cells of a study into scenes and series.
 type studyView struct {
@@ -76,7 +71,7 @@ func newStudyView(s *calibration.Summary) *studyView {
 		if who := seriesOfCell(c.Setting); !slices.Contains(v.series, who) {
 			v.series = append(v.series, who)
 		}
-		at := scene{c.Sensitivity, c.P, c.N, c.Epsilon}
+		at := scene{Sensitivity: c.Sensitivity, P: c.P, N: c.N, Epsilon: c.Epsilon}
 		if !slices.Contains(v.scenes, at) && (c.Sensitivity != "" || !noisy) {
 			v.scenes = append(v.scenes, at)
 		}
@@ -93,7 +88,7 @@ func newStudyView(s *calibration.Summary) *studyView {
 			v.quantities = append(v.quantities, q.Name)
 		}
 	}
-	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })
+	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.Sensitivity, a.Sensitivity) })
 	var names []string
 	for _, who := range v.series {
 		names = append(names, v.seriesName(who))
@@ -142,8 +137,8 @@ func (v *studyView) find(at scene, who calibration.Setting) []*calibration.CellS
 	var cells []*calibration.CellSummary
 	for i := range v.summary.Cells {
 		c := &v.summary.Cells[i]
-		if seriesOfCell(c.Setting) == who && c.P == at.p && (at.n == 0 || c.N == at.n) && (at.epsilon == 0 || c.Epsilon == at.epsilon) &&
-			(c.Sensitivity == at.noise || c.Sensitivity == "") {
+		if seriesOfCell(c.Setting) == who && c.P == at.P && (at.N == 0 || c.N == at.N) && (at.Epsilon == 0 || c.Epsilon == at.Epsilon) &&
+			(c.Sensitivity == at.Sensitivity || c.Sensitivity == "") {
 			cells = append(cells, c)
 		}
 	}
@@ -165,17 +160,17 @@ func (v *studyView) over(leaveOut func(*scene)) []scene {
 // name is the title of a scene's panel: what it does not share with all others.
 func (v *studyView) name(at scene) string {
 	var parts []string
-	if at.n > 0 {
-		parts = append(parts, fmt.Sprintf("n = %d", at.n))
+	if at.N > 0 {
+		parts = append(parts, fmt.Sprintf("n = %d", at.N))
 	}
-	if at.epsilon > 0 {
-		parts = append(parts, "ε = "+exactly(at.epsilon))
+	if at.Epsilon > 0 {
+		parts = append(parts, "ε = "+exactly(at.Epsilon))
 	}
-	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.p != at.p }) {
-		parts = append(parts, fmt.Sprintf("p = %d", at.p))
+	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.P != at.P }) {
+		parts = append(parts, fmt.Sprintf("p = %d", at.P))
 	}
-	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.noise != at.noise }) {
-		parts = append(parts, at.noise+" noise")
+	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.Sensitivity != at.Sensitivity }) {
+		parts = append(parts, at.Sensitivity+" noise")
 	}
 	return strings.Join(parts, ", ")
 }
