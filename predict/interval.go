@@ -10,16 +10,9 @@ import (
 // interval is the equal-tailed interval at a in scaled units; mean and sd, those
 // of the whole law, are where the search for roots starts.
 func (p *Predictor) interval(a []float64, mean, sd float64) (lower, upper float64) {
-	q, tail := len(a), (1-p.level)/2
-	line := make([]float64, len(p.sigma))
-	for i := range line {
-		for j, v := range p.theta[i*q : (i+1)*q] {
-			line[i] += v * a[j]
-		}
-	}
+	line, tail := p.lines(a), (1-p.level)/2
 	if p.mean && p.omega == nil {
-		slices.Sort(line)
-		return posterior.Quantile(line, tail), posterior.Quantile(line, 1-tail)
+		return p.ofDraws(line)
 	}
 	sds, z := p.sds(a), math.Sqrt2*math.Erfinv(p.level)
 	lower = mixture{line, sds}.lowerQuantile(tail, mean-z*sd)
@@ -28,6 +21,45 @@ func (p *Predictor) interval(a []float64, mean, sd float64) (lower, upper float6
 		line[i] = -line[i]
 	}
 	return lower, -mixture{line, sds}.lowerQuantile(tail, -mean-z*sd)
+}
+
+// lines are θᵀa of each draw that is kept.
+func (p *Predictor) lines(a []float64) []float64 {
+	q := len(a)
+	all := make([]float64, len(p.theta)/q)
+	for i := range all {
+		for j, v := range p.theta[i*q : (i+1)*q] {
+			all[i] += v * a[j]
+		}
+	}
+	return all
+}
+
+// ofDraws is the equal-tailed interval of draws, which it sorts.
+func (p *Predictor) ofDraws(draws []float64) (lower, upper float64) {
+	slices.Sort(draws)
+	tail := (1 - p.level) / 2
+	return posterior.Quantile(draws, tail), posterior.Quantile(draws, 1-tail)
+}
+
+// expected is the posterior of g(θᵀa) at a in scaled units, the probability of 1 in which the
+// predictive law of a response that is 0 or 1 consists, or the rate of a count: mean, sd and equal-tailed interval over
+// draws, each of which has a new custodian with an η of its own, as load has σ_new.
+func (p *Predictor) expected(a []float64) (out Prediction) {
+	g := p.lines(a)
+	for i, eta := range g {
+		if p.omega != nil {
+			eta += math.Sqrt(p.between(i, a)) * normalAt(i)
+		}
+		g[i] = p.family.Mean(eta)
+		out.Fitted += g[i] / float64(len(g))
+	}
+	for _, v := range g {
+		out.SD += (v - out.Fitted) * (v - out.Fitted) / float64(max(len(g)-1, 1))
+	}
+	out.SD = math.Sqrt(out.SD)
+	out.Lower, out.Upper = p.ofDraws(g)
+	return out
 }
 
 // sds are those of the response, or of the line, given each draw that is kept: σ, and
