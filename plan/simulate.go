@@ -177,7 +177,7 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 		return nil, err
 	}
 	sds := reference.SDs(prior, draws.Thin(reference.ScaleDraws))
-	draws = draws.Map(draws.Names[first:q], func(dst, src []float64) { copy(dst, src[first:]) })
+	draws = draws.InOrder(draws.Names[first:q])
 	slopes, worst := make(outcome, shape.P), 0.0
 	for j, parameter := range posterior.Summarise(draws, s.forecast.Level).Parameters {
 		k := first + j

@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/internal/reference"
 )
 
 // What a panel shows of chains at most: as many as there are colours, and of each so
@@ -96,7 +98,7 @@ func (s *shown) ranks() *Figure {
 // rankCounts returns how many of each chain's ranks fall into each of rankBins equal
 // parts of 1…N, over the number expected. Ties share their mean rank.
 func rankCounts(chains [][]float64) [][]float64 {
-	all := together(chains, 1)
+	all := slices.Concat(chains...)
 	slices.Sort(all)
 	counts, expected := make([][]float64, len(chains)), float64(len(chains[0]))/rankBins
 	for c, chain := range chains {
@@ -136,10 +138,9 @@ func (s *shown) pairs() *Figure {
 		caption: "Draws of each parameter against each other one and, above the diagonal, their correlations; below a name stands what its cells span.",
 	}
 	labels, all, some := make([]string, len(shown)), make([][]float64, len(shown)), make([][]float64, len(shown))
-	step := max(1, s.draws.NumChains()*s.draws.NumDraws()/pairsPoints)
+	rows := s.draws.Thin(pairsPoints)
 	for i, p := range shown {
-		chains := s.draws.Column(p.column)
-		labels[i], all[i], some[i] = p.Label, together(chains, 1), together(chains, step)
+		labels[i], all[i], some[i] = p.Label, slices.Concat(s.draws.Column(p.column)...), reference.Column(rows, p.column)
 	}
 	small := newPlot().X.Tick.Label
 	short := shortNames(small, 2*pairsText, labels...)
@@ -178,7 +179,7 @@ func (s *shown) correlated() []parameter {
 	last := len(s.parameters) - 1
 	all, most := make([][]float64, last+1), make([]float64, last+1)
 	for i, p := range s.parameters {
-		all[i] = together(s.draws.Column(p.column), 1)
+		all[i] = slices.Concat(s.draws.Column(p.column)...)
 		for j := range i {
 			r := math.Abs(stat.Correlation(all[i], all[j], nil))
 			most[i], most[j] = max(most[i], r), max(most[j], r)
@@ -202,17 +203,6 @@ func (s *shown) correlated() []parameter {
 func extent(draws []float64) (low, high float64) {
 	low, high = slices.Min(draws), slices.Max(draws)
 	return low - (high-low)/30, high + (high-low)/30
-}
-
-// together joins every step-th draw of all chains.
-func together(chains [][]float64, step int) []float64 {
-	var all []float64
-	for _, chain := range chains {
-		for i := step - 1; i < len(chain); i += step {
-			all = append(all, chain[i])
-		}
-	}
-	return all
 }
 
 func label(p *plot.Plot, words string, size vg.Length, at plotter.XY, x text.XAlignment, y text.YAlignment) {

@@ -246,7 +246,7 @@ func density(p *posterior.Parameter, chains [][]float64) plotter.XYs {
 // densityRange holds the bulk of draws, however heavy their tails: ± 3.5 sds of normal
 // ones.
 func densityRange(p *posterior.Parameter, chains [][]float64) (low, high float64) {
-	all := together(chains, 1)
+	all := slices.Concat(chains...)
 	slices.Sort(all)
 	low, high = stat.Quantile(beyondCore, stat.Empirical, all, nil), stat.Quantile(1-beyondCore, stat.Empirical, all, nil)
 	reach := coreReach * (high - low)
