@@ -22,7 +22,7 @@ func (p *Problem) InOrder(order []int) *Problem {
 
 // inOrder is the prior of the covariates in another order.
 func (p *Prior) inOrder(order []int) *Prior {
-	out, first := p.clone().Within(order), p.first()
+	out, first := p.Clone().Within(order), p.first()
 	theta := make([]int, first)
 	for _, from := range order {
 		theta = append(theta, first+from)

@@ -112,7 +112,7 @@ func (p *Prior) convert(f schema.Frame, power float64) (_ *Prior, err error) {
 	for j, v := range half {
 		h[j*n+j] = v
 	}
-	out := p.clone()
+	out := p.Clone()
 	nig, niw := p.Theta.Affine, p.Covariates.Affine
 	if power < 0 {
 		nig, niw = p.Theta.AffineInverse, p.Covariates.AffineInverse
@@ -151,8 +151,8 @@ func (p *Prior) convert(f schema.Frame, power float64) (_ *Prior, err error) {
 // first is the index in θ of the first slope.
 func (p *Prior) first() int { return p.Theta.Dim() - p.Covariates.Dim() }
 
-// clone returns a deep copy, but of X, which nothing changes.
-func (p *Prior) clone() *Prior {
+// Clone returns a deep copy, but of X, which nothing changes.
+func (p *Prior) Clone() *Prior {
 	out := *p
 	out.Theta, out.Covariates, out.MeanSD, out.Scales = p.Theta.Clone(), p.Covariates.Clone(), slices.Clone(p.MeanSD), slices.Clone(p.Scales)
 	for i, s := range p.Scales {
@@ -183,7 +183,7 @@ func (p *Prior) valid() (err error) {
 
 // OfRows is the prior of a problem of so many rows, see Kurtosis.
 func (p *Prior) OfRows(n float64) *Prior {
-	out := p.clone()
+	out := p.Clone()
 	out.Kurtosis.Rows = max(1, n)
 	return out
 }

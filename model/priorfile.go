@@ -157,7 +157,7 @@ func (p *Prior) read(r io.Reader, d *schema.Design, differ string) (*Prior, erro
 		return nil, errors.New("bytes after the end of the prior")
 	}
 	if t := f.Theta; t != nil && t.Precision != nil && t.Mean == nil {
-		p = p.clone()
+		p = p.Clone()
 		clear(p.Theta.Mean) // a law about the middle of the box
 	}
 	frame := d.Frame()
@@ -188,7 +188,7 @@ type stating struct {
 
 // over returns the prior with the file's parts in place of its own.
 func (f *priorFile) over(p *Prior) (*Prior, error) {
-	s := &stating{Prior: p.clone()}
+	s := &stating{Prior: p.Clone()}
 	s.theta(f.Theta)
 	s.sigma2(f.Sigma2)
 	s.kurtosis(f.Kurtosis)

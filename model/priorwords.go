@@ -228,7 +228,7 @@ func quoteName(name string) string {
 // Errors: a name that the design has not, with a list of what can be stated; something
 // stated twice; a prior file's law that has no such part.
 func (p *Prior) State(d *schema.Design, statements ...Statement) (*Prior, error) {
-	out := p.clone()
+	out := p.Clone()
 	isSpread := func(s Statement) bool { return s.target == ofSpread }
 	dummies := slices.DeleteFunc(slices.Clone(statements), isSpread)
 	spreads := slices.DeleteFunc(slices.Clone(statements), func(s Statement) bool { return !isSpread(s) })

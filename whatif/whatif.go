@@ -157,16 +157,14 @@ func questionsOf(f *dpreg.Fit) []question {
 	var all []question
 	covariates, _ := f.Sharing()
 	ask := func(name string, theta, sigma2, x float64) {
-		p := *f.Prior
-		p.Theta, p.Covariates, p.Scales = p.Theta.Clone(), p.Covariates.Clone(), slices.Clone(p.Scales)
+		p := f.Prior.Clone()
 		floats.Scale(theta, p.Theta.Precision)
-		for i := range p.Scales {
-			p.Scales[i].Precision = slices.Clone(p.Scales[i].Precision)
-			floats.Scale(theta, p.Scales[i].Precision)
+		for _, s := range p.Scales {
+			floats.Scale(theta, s.Precision)
 		}
 		p.Theta.Scale *= sigma2
 		floats.Scale(x, p.Covariates.Scale)
-		all = append(all, question{name, f.Method, f.Kernel, covariates, &p})
+		all = append(all, question{name, f.Method, f.Kernel, covariates, p})
 	}
 	ask("coefficients' prior sd a third", 9, 1, 1)
 	ask("coefficients' prior sd tripled", 1./9, 1, 1)
