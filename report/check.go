@@ -184,9 +184,7 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 		if outside != "" && several(c) {
 			outside = r.Name + ": " + outside
 		}
-		if outside != "" {
-			text = append(text, outside)
-		}
+		text = append(text, outside)
 	}
 	return text
 }

@@ -88,7 +88,7 @@ func ratios(s *posterior.Summary) []block {
 			t.Rows = append(t.Rows, []string{p.Label, number(centre, d), number(lower, d), number(upper, d)})
 		}
 	}
-	return append(say(""), show(t)...)
+	return show(t)
 }
 
 // isMain tells the parameters that are always shown.
