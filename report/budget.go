@@ -80,7 +80,7 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 	for _, answer := range a.Answers {
 		names = append(names, strings.TrimSuffix(accountants[answer.Accountant], ", upper"))
 	}
-	all, keys := SeriesKeys(names...), []Key(nil)
+	all, keys := seriesKeys(names...), []key(nil)
 	var counts []int
 	for n := 1; n < max(count, 10); n *= 2 {
 		counts = append(counts, n)
@@ -100,7 +100,7 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 		if len(points) < 2 {
 			continue
 		}
-		all[i].Add(p, points)
+		all[i].add(p, points)
 		keys = append(keys, all[i])
 	}
 	if p.Y.Min >= p.Y.Max { // there is no point, or but one height

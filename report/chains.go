@@ -35,10 +35,10 @@ func (s *shown) ofChains(f *Figure, x string, add func(*plot.Plot, [][]float64))
 	}
 	f.note = note + f.note
 	for c := range min(mostChains, chains) {
-		f.keys = append(f.keys, Key{Name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}})
+		f.keys = append(f.keys, key{Name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}})
 	}
 	for _, p := range s.parameters {
-		drawn := Panel(p.title, x, "")
+		drawn := axes(p.title, x, "")
 		add(drawn, s.draws.Column(p.column))
 		f.panels = append(f.panels, newPanel(drawn))
 	}
@@ -62,7 +62,7 @@ func (s *shown) traces() *Figure {
 			for i := step - 1; i < len(chains[c]); i += step {
 				points = append(points, plotter.XY{X: float64(i + 1), Y: chains[c][i]})
 			}
-			k.Add(p, points)
+			k.add(p, points)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func (s *shown) ranks() *Figure {
 				outline = append(outline, plotter.XY{X: float64(b) * end / rankBins, Y: top}, plotter.XY{X: float64(b+1) * end / rankBins, Y: top})
 			}
 			fill(p, append(outline, plotter.XY{X: end, Y: base}), f.keys[c].Color)
-			zeroLine.Add(p, plotter.XYs{{X: 0, Y: base + expectedHeight}, {X: end, Y: base + expectedHeight}})
+			zeroLine.add(p, plotter.XYs{{X: 0, Y: base + expectedHeight}, {X: end, Y: base + expectedHeight}})
 		}
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, float64(len(f.keys))
 	})
@@ -166,7 +166,7 @@ func (s *shown) pairs() *Figure {
 				p.Y.Min, p.Y.Max = low, high
 			}
 			left, right, bottom, top := p.X.Min, p.X.Max, p.Y.Min, p.Y.Max
-			zeroLine.Add(p, plotter.XYs{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}, {X: left, Y: bottom}})
+			zeroLine.add(p, plotter.XYs{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}, {X: left, Y: bottom}})
 			f.panels = append(f.panels, panel{plot: p, width: pairsSize, height: pairsSize})
 		}
 	}

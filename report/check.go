@@ -315,7 +315,7 @@ func CheckPlot(c *check.Result, d *schema.Design) *Figure {
 	p.Add(drawn)
 	p.X.Min, p.X.Max = -reach, reach
 	f := alone("check", "Posterior predictive check: "+d.Formula().String(), p, checkMargins+vg.Length(len(rows))*checkRow,
-		Key{Name: "released", mark: barMark}, Key{Name: "half of the replicates", LineStyle: halfLine}, Key{Name: "95 % of the replicates", LineStyle: wideLine})
+		key{Name: "released", mark: barMark}, key{Name: "half of the replicates", LineStyle: halfLine}, key{Name: "95 % of the replicates", LineStyle: wideLine})
 	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
 	return f
 }

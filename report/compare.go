@@ -161,7 +161,7 @@ func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Fi
 		title = "Methods on " + s.Table + " (no privacy: a study)"
 	}
 	shared, own := apart(v.series)
-	v.keys = SeriesKeys(own...)
+	v.keys = seriesKeys(own...)
 	f := &Figure{Name: "comparison", title: title + shared, columns: 2}
 	if len(own) > 1 {
 		f.keys = v.keys
@@ -191,7 +191,7 @@ type comparisonView struct {
 	summary *calibration.Comparison
 	methods []string
 	series  []scene
-	keys    []Key // of series
+	keys    []key // of series
 }
 
 // apart names sizes and budgets: by what all share, each part behind a comma, and by what tells
@@ -232,8 +232,8 @@ func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
 	p, of, isCoverage := newPlot(), measures[name], name == calibration.MeasureCoverage
 	drawn := make([]*bars, len(v.series))
-	for k, key := range v.keys {
-		drawn[k] = &bars{wide: draw.LineStyle{Color: key.Color, Width: 1.2}, mark: key.mark}
+	for k, own := range v.keys {
+		drawn[k] = &bars{wide: draw.LineStyle{Color: own.Color, Width: 1.2}, mark: own.mark}
 	}
 	low, high, best := math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for i, c := range v.summary.Cells {

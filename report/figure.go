@@ -22,7 +22,7 @@ type Figure struct {
 	title   string
 	caption string // of a page
 	note    string // what is left out, in a file and on a page; empty: nothing
-	keys    []Key
+	keys    []key
 	panels  []panel
 	columns int  // of panels in a file; 0: as many as look well
 	whole   bool // on a page, too: panels belong together, or there is but one
@@ -45,7 +45,7 @@ const (
 
 func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
 
-func alone(name, title string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
+func alone(name, title string, p *plot.Plot, height vg.Length, keys ...key) *Figure {
 	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height}}, whole: true}
 }
 
@@ -154,10 +154,10 @@ func (f *Figure) head(width vg.Length) drawing {
 }
 
 // keysInLine is a line of the legend.
-type keysInLine []Key
+type keysInLine []key
 
 // keyLines breaks a legend into lines of a width.
-func keyLines(style text.Style, keys []Key, width vg.Length) (lines []keysInLine) {
+func keyLines(style text.Style, keys []key, width vg.Length) (lines []keysInLine) {
 	used := width
 	for _, k := range keys {
 		if used+k.width(style)-keyGap > width || lines == nil {
@@ -170,7 +170,7 @@ func keyLines(style text.Style, keys []Key, width vg.Length) (lines []keysInLine
 }
 
 // width is that of a key and of the gap after it.
-func (k Key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.Name) + keyGap }
+func (k key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.Name) + keyGap }
 
 func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
 	x := c.Min.X + panelGap
@@ -209,8 +209,8 @@ func folded(style text.Style, words string, width vg.Length) (lines []string) {
 	return lines
 }
 
-// Key says what a line, a tint or a mark of a figure stands for.
-type Key struct {
+// key says what a line, a tint or a mark of a figure stands for.
+type key struct {
 	Name string
 	draw.LineStyle
 	mark draw.GlyphStyle // upon the line; its Shape is nil where there is none
@@ -225,20 +225,20 @@ var (
 	}
 )
 
-// SeriesKeys gives each series its colour and mark, in order; after eight they begin
+// seriesKeys gives each series its colour and mark, in order; after eight they begin
 // again.
-func SeriesKeys(names ...string) []Key {
-	keys := make([]Key, len(names))
+func seriesKeys(names ...string) []key {
+	keys := make([]key, len(names))
 	for i, name := range names {
 		colour := seriesColours[i%len(seriesColours)]
-		keys[i] = Key{name, draw.LineStyle{Color: colour, Width: 1.6}, draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[i%len(seriesMarks)]}}
+		keys[i] = key{name, draw.LineStyle{Color: colour, Width: 1.6}, draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[i%len(seriesMarks)]}}
 	}
 	return keys
 }
 
-// Add draws a line in the key's style, with its marks, through those of the points that are
+// add draws a line in the key's style, with its marks, through those of the points that are
 // finite.
-func (k Key) Add(p *plot.Plot, points plotter.XYs) {
+func (k key) add(p *plot.Plot, points plotter.XYs) {
 	points = slices.DeleteFunc(slices.Clone(points), func(at plotter.XY) bool { return at.X-at.X != 0 || at.Y-at.Y != 0 })
 	if len(points) == 0 {
 		return
@@ -251,13 +251,13 @@ func (k Key) Add(p *plot.Plot, points plotter.XYs) {
 
 // The lines that values are seen against: what is expected of them, and 0.
 var (
-	straight = Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}}
-	zeroLine = Key{LineStyle: draw.LineStyle{Color: middleGrey, Width: 0.8}}
+	straight = key{LineStyle: draw.LineStyle{Color: grey, Width: 1}}
+	zeroLine = key{LineStyle: draw.LineStyle{Color: middleGrey, Width: 0.8}}
 )
 
 // upright draws a line at x, as high as the panel is.
 func upright(p *plot.Plot, x float64) {
-	zeroLine.Add(p, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+	zeroLine.add(p, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 }
 
 // fill tints what an outline holds.
@@ -277,8 +277,8 @@ func (m *measured) add(x, y, low, high float64) {
 }
 
 // draw adds a series to a plot, with bars where there is any error.
-func (m *measured) draw(p *plot.Plot, k Key) {
-	k.Add(p, m.XYs)
+func (m *measured) draw(p *plot.Plot, k key) {
+	k.add(p, m.XYs)
 	if slices.ContainsFunc(m.YErrors, func(e struct{ Low, High float64 }) bool { return e.Low > 0 || e.High > 0 }) {
 		p.Add(&plotter.YErrorBars{XYs: m.XYs, YErrors: m.YErrors, LineStyle: draw.LineStyle{Color: k.Color, Width: 0.8}, CapWidth: 4})
 	}
@@ -334,11 +334,11 @@ const titleWidth = 0.85 * panelWidth
 
 // titles are short names for panels that have them all.
 func titles(names ...string) map[string]string {
-	return shortNames(Panel("", "", "").Title.TextStyle, titleWidth, names...)
+	return shortNames(axes("", "", "").Title.TextStyle, titleWidth, names...)
 }
 
-// Panel is an empty plot with a name and named axes, to which keys add lines.
-func Panel(name, x, y string) *plot.Plot {
+// axes is an empty plot with a name and named axes, to which keys add lines.
+func axes(name, x, y string) *plot.Plot {
 	p := newPlot()
 	p.Title.Padding, p.Title.TextStyle.Font = 3, sans(10)
 	p.Title.Text = strings.Join(folded(p.Title.TextStyle, name, titleWidth), "\n")
@@ -348,8 +348,8 @@ func Panel(name, x, y string) *plot.Plot {
 	return p
 }
 
-// LogY makes the y axis of a panel a logarithmic one, from low to high.
-func LogY(p *plot.Plot, low, high float64) {
+// logY makes the y axis of a panel a logarithmic one, from low to high.
+func logY(p *plot.Plot, low, high float64) {
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 	p.Y.Min, p.Y.Max = low, high
 }

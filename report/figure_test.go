@@ -6,7 +6,7 @@ import "testing"
 // fit any line has one of its own.
 func TestHeadStaysOnThePicture(t *testing.T) {
 	words := newPlot().Legend.TextStyle
-	keys := []Key{{Name: "a"}, {Name: "the lesser, which decides"}, {Name: "by the count of Gaussian noise"}, {Name: "b"}}
+	keys := []key{{Name: "a"}, {Name: "the lesser, which decides"}, {Name: "by the count of Gaussian noise"}, {Name: "b"}}
 	for width := newPlot().Title.TextStyle.Width("Kolmogorov"); width < 600; width += 10 {
 		for _, line := range folded(words, "Kolmogorov–Smirnov statistic, the largest over median_income_of_household_in_block", width) {
 			if words.Width(line) > width {

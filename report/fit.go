@@ -281,11 +281,11 @@ func VariationalTrace(trace []vi.Point, labels []string, units string) *Figure {
 		f.note = fmt.Sprintf("Shown are the first %d of %d parameters.", mostPanels, len(labels))
 	}
 	add := func(name string, value func(vi.Point) float64) {
-		p, points := Panel(name, "step", ""), make(plotter.XYs, len(trace))
+		p, points := axes(name, "step", ""), make(plotter.XYs, len(trace))
 		for i, at := range trace {
 			points[i] = plotter.XY{X: float64(at.Step), Y: value(at)}
 		}
-		traceKey.Add(p, points)
+		traceKey.add(p, points)
 		f.panels = append(f.panels, newPanel(p))
 	}
 	if len(trace) > 0 && !math.IsNaN(trace[0].ELBO) {
@@ -297,4 +297,4 @@ func VariationalTrace(trace []vi.Point, labels []string, units string) *Figure {
 	return f
 }
 
-var traceKey = Key{LineStyle: draw.LineStyle{Color: blue, Width: 1}}
+var traceKey = key{LineStyle: draw.LineStyle{Color: blue, Width: 1}}

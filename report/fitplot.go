@@ -104,16 +104,16 @@ func titlesOf(all []posterior.Parameter) map[string]string {
 const tallest = 1.4
 
 var (
-	posteriorKey = Key{Name: "posterior", LineStyle: draw.LineStyle{Color: blue, Width: 1.8}}
-	naiveKey     = Key{Name: "naive: noise ignored", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
-	priorKey     = Key{Name: "prior", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
+	posteriorKey = key{Name: "posterior", LineStyle: draw.LineStyle{Color: blue, Width: 1.8}}
+	naiveKey     = key{Name: "naive: noise ignored", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
+	priorKey     = key{Name: "prior", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
 )
 
 // posterior draws the densities of each parameter: posterior, prior, naive.
 func (s *shown) posterior(naive *dpreg.Fit) *Figure {
 	f := &Figure{
 		Name: "posterior", title: "Posterior against prior",
-		keys:    []Key{posteriorKey},
+		keys:    []key{posteriorKey},
 		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing; it may be as wide and yet have moved.",
 		note:    s.leftOut,
 	}
@@ -151,7 +151,7 @@ type curves struct {
 }
 
 func (c *curves) draw(parameter *parameter) *plot.Plot {
-	p := Panel(parameter.title, "", "")
+	p := axes(parameter.title, "", "")
 	p.HideY()
 	low, high := c.posterior[0].X, c.posterior[densityPoints].X
 	top := min(tallest*highest(c.posterior), max(highest(c.posterior), highest(c.naive), highest(c.prior)))
@@ -160,9 +160,9 @@ func (c *curves) draw(parameter *parameter) *plot.Plot {
 	if low < 0 && high > 0 {
 		upright(p, 0)
 	}
-	naiveKey.Add(p, c.naive)
-	posteriorKey.Add(p, c.posterior)
-	priorKey.Add(p, c.prior)
+	naiveKey.add(p, c.naive)
+	posteriorKey.add(p, c.posterior)
+	priorKey.add(p, c.prior)
 	// A naive posterior that lies beside the axis is told of in words, in the digits of the
 	// posterior's sd.
 	rounded, _ := strconv.ParseFloat(number(c.naiveMean, common(parameter.SD, c.naiveMean)), 64)
@@ -353,7 +353,7 @@ func (s *shown) custodians() *Figure {
 	}
 	f := &Figure{
 		Name: CustodiansPlot, title: "Custodians' " + strings.ToLower(what) + " about common ones",
-		keys:    []Key{{Name: percent(s.level) + " % interval", LineStyle: wideLine}, {Name: "50 %", LineStyle: halfLine}, {Name: "mean", mark: barMark}},
+		keys:    []key{{Name: percent(s.level) + " % interval", LineStyle: wideLine}, {Name: "50 %", LineStyle: halfLine}, {Name: "mean", mark: barMark}},
 		caption: what + " of each custodian and, below the line, the common ones that they lie about. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {
@@ -388,7 +388,7 @@ func (s *shown) custodians() *Figure {
 
 // drawCustodians draws rows from top to bottom, the last one below a line.
 func drawCustodians(title string, names []string, rows []*posterior.Parameter) *plot.Plot {
-	p, drawn := Panel(title, "", ""), &bars{wide: wideLine, half: halfLine, mark: barMark}
+	p, drawn := axes(title, "", ""), &bars{wide: wideLine, half: halfLine, mark: barMark}
 	last := len(rows) - 1
 	low, high := rows[last].Lower, rows[last].Upper
 	for i, r := range rows {
@@ -398,7 +398,7 @@ func drawCustodians(title string, names []string, rows []*posterior.Parameter) *
 	room := (high - low) / 25
 	low, high = low-room, high+room
 	nameRows(p, names)
-	zeroLine.Add(p, plotter.XYs{{X: low, Y: 0.5 - float64(last)}, {X: high, Y: 0.5 - float64(last)}})
+	zeroLine.add(p, plotter.XYs{{X: low, Y: 0.5 - float64(last)}, {X: high, Y: 0.5 - float64(last)}})
 	if low < 0 && high > 0 {
 		upright(p, 0)
 	}

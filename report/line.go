@@ -23,7 +23,7 @@ var (
 // LinePlot draws a regression line along a column with the bands that hold it, and a new response,
 // with a probability; of a family the curve of its probability or rate, of which there is one band.
 func LinePlot(points []predict.Point, held map[string]float64, column, response string, level float64, family model.Family) *Figure {
-	p := Panel("", column, response)
+	p := axes("", column, response)
 	band := func(of func(predict.Point) predict.Prediction, tint color.RGBA) {
 		var outline plotter.XYs
 		for _, x := range points {
@@ -47,9 +47,9 @@ func LinePlot(points []predict.Point, held map[string]float64, column, response 
 	for _, x := range points {
 		line = append(line, plotter.XY{X: x.X, Y: x.Line.Fitted})
 	}
-	key := Key{Name: "posterior mean of the " + name, LineStyle: lineStyle}
-	key.Add(p, line)
-	f := alone("line", title, p, aloneHeight, key)
+	mean := key{Name: "posterior mean of the " + name, LineStyle: lineStyle}
+	mean.add(p, line)
+	f := alone("line", title, p, aloneHeight, mean)
 	f.note = words
 	if len(held) > 0 {
 		var at []string

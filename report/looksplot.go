@@ -33,11 +33,11 @@ func ReleasePlot(r *release.Release) *Figure {
 	for i := range looks {
 		names = append(names, "look "+strconv.Itoa(i+1))
 	}
-	keys := SeriesKeys(names...)
+	keys := seriesKeys(names...)
 	f := &Figure{Name: "release", title: "What was released of " + r.Schema.Formula().String()}
 	for i := range keys {
 		keys[i].Dashes = seriesDashes[i%len(seriesDashes)]
-		f.keys = append(f.keys, Key{Name: keys[i].Name, LineStyle: keys[i].LineStyle})
+		f.keys = append(f.keys, key{Name: keys[i].Name, LineStyle: keys[i].LineStyle})
 	}
 	var plots []*plot.Plot
 	if first := r.Levels.Dummies(); looks != nil {
@@ -65,11 +65,11 @@ func ReleasePlot(r *release.Release) *Figure {
 
 // shadows are those of the ellipsoids, of the columns from first on, on the plane of the covariate j of these
 // and the response, clamped to the box, as rows are.
-func shadows(d *schema.Design, looks []release.Look, keys []Key, first, j int) *plot.Plot {
+func shadows(d *schema.Design, looks []release.Look, keys []key, first, j int) *plot.Plot {
 	columns, frame := d.Columns(), d.Frame()
 	k := len(columns) - 1
 	x, y := columns[first+j], columns[k]
-	p := Panel("", x.Name, y.Name)
+	p := axes("", x.Name, y.Name)
 	for i, look := range looks {
 		edge := shadow(look.Frame, j, k-first)
 		for t, at := range edge {
@@ -78,7 +78,7 @@ func shadows(d *schema.Design, looks []release.Look, keys []Key, first, j int) *
 				Y: min(max(frame.Centre[k]+frame.Half[k]*at.Y, y.Lower), y.Upper),
 			}
 		}
-		keys[i].Add(p, edge)
+		keys[i].add(p, edge)
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.Lower, x.Upper, y.Lower, y.Upper
 	return p
@@ -103,9 +103,9 @@ func shadow(f *release.Frame, j, k int) plotter.XYs {
 }
 
 // clipped are the shares of rows beyond the looks' radii, by noisy counts, ± 2 standard deviations.
-func clipped(r *release.Release, looks []release.Look, keys []Key) *plot.Plot {
-	p := Panel("", "look", "rows beyond, %")
-	zeroLine.Add(p, plotter.XYs{{X: 0.5}, {X: float64(len(looks)) + 0.5}})
+func clipped(r *release.Release, looks []release.Look, keys []key) *plot.Plot {
+	p := axes("", "look", "rows beyond, %")
+	zeroLine.add(p, plotter.XYs{{X: 0.5}, {X: float64(len(looks)) + 0.5}})
 	var ticks plot.ConstantTicks
 	for i, look := range looks {
 		x := float64(i + 1)
@@ -128,7 +128,7 @@ func clipped(r *release.Release, looks []release.Look, keys []Key) *plot.Plot {
 func againstNoise(r *release.Release) *plot.Plot {
 	z, sd, columns := r.Scaled(), r.ScaledSD(), r.Schema.Columns()
 	m, short := len(columns), shortNames(newPlot().Y.Tick.Label, checkFactor, schema.Names(columns)...)
-	p := Panel("", "released sum / sd of its noise", "sum of")
+	p := axes("", "released sum / sd of its noise", "sum of")
 	var names []string
 	low, high := 0.1, 10.
 	marks := &bars{mark: barMark}

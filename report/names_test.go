@@ -16,7 +16,7 @@ import (
 // are shown as one, no one is cut that has room, and none is wider, unless it is numbered.
 func TestShortNames(t *testing.T) {
 	p := newPlot()
-	title := Panel("", "", "").Title.TextStyle
+	title := axes("", "", "").Title.TextStyle
 	places := map[string]struct {
 		style text.Style
 		width vg.Length

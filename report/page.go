@@ -273,7 +273,7 @@ func (f *Figure) picture() *picture {
 }
 
 // sample is a piece of the line, and the mark, that the key explains.
-func (k Key) sample() template.HTML {
+func (k key) sample() template.HTML {
 	const width, height = keyLine, 9
 	return drawing{width, height, func(c draw.Canvas) {
 		keysInLine{{LineStyle: k.LineStyle, mark: k.mark}}.draw(draw.Crop(c, -panelGap, 0, 0, 0), newPlot().Legend.TextStyle, height/2)

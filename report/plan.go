@@ -290,8 +290,8 @@ func answer(f *plan.Forecast, slope int) string {
 
 // The lines that are not of a series.
 var (
-	priorAlone   = Key{Name: "prior alone", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{2, 3}}}
-	withoutNoise = Key{Name: "without noise", LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: []vg.Length{6, 4}}}
+	priorAlone   = key{Name: "prior alone", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{2, 3}}}
+	withoutNoise = key{Name: "without noise", LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: []vg.Length{6, 4}}}
 )
 
 // curve is one line of the picture, and what it would be without noise.
@@ -340,21 +340,21 @@ func ForecastPlot(f *plan.Forecast, o ForecastOptions) *Figure {
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = lightGrey, lightGrey
 	p.Add(grid)
-	priorAlone.Add(p, plotter.XYs{{X: p.X.Min, Y: prior}, {X: p.X.Max, Y: prior}})
-	keys := SeriesKeys(names...)
+	priorAlone.add(p, plotter.XYs{{X: p.X.Min, Y: prior}, {X: p.X.Max, Y: prior}})
+	keys := seriesKeys(names...)
 	for i, c := range curves {
-		c.without(keys[i].Color).Add(p, c.noiseless)
+		c.without(keys[i].Color).add(p, c.noiseless)
 		c.draw(p, keys[i])
 	}
-	LogY(p, low/1.15, high*1.15)
-	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{curves[0].without(grey)})...)
+	logY(p, low/1.15, high*1.15)
+	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]key{priorAlone}, keys, []key{curves[0].without(grey)})...)
 	figure.caption = "Expected width of the interval, and that from the same rows without noise; bars are two Monte Carlo errors to either side."
 	return figure
 }
 
 // without is the key of the widths without noise: a broken line, or a ring where there is but
 // one of them.
-func (c *curve) without(colour color.Color) Key {
+func (c *curve) without(colour color.Color) key {
 	k := withoutNoise
 	k.Color = colour
 	if len(c.noiseless) == 1 {

@@ -36,7 +36,7 @@ func (v *studyView) ofQuantity(f *Figure, name, x, y string, begin func(*plot.Pl
 		if all == nil {
 			continue
 		}
-		p := Panel(v.name(at), x, y)
+		p := axes(v.name(at), x, y)
 		begin(p, all)
 		for k, q := range all {
 			add(p, series[k], q)
@@ -83,7 +83,7 @@ func (v *studyView) ecdf(name string) *Figure {
 		caption: "Of " + shownQuantity(name) + ": empirical distribution function of ranks less that of uniform ones. A right method stays in the grey band, at all places at once, in 95 % of such studies. Lines are cut where they leave the panel.",
 	}
 	return v.ofQuantity(f, name, "rank / 128", "difference", v.addBand, func(p *plot.Plot, series int, q *calibration.QuantitySummary) {
-		v.lines[series].Add(p, differences(q.Ranks, p.Y.Max))
+		v.lines[series].add(p, differences(q.Ranks, p.Y.Max))
 	})
 }
 
@@ -125,7 +125,7 @@ func (v *studyView) addBand(p *plot.Plot, all []*calibration.QuantitySummary) {
 	}
 	slices.Reverse(lower)
 	fill(p, slices.Concat(upper, plotter.XYs{{X: 1}}, lower), lightGrey)
-	straight.Add(p, plotter.XYs{{}, {X: 1}})
+	straight.add(p, plotter.XYs{{}, {X: 1}})
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, -bandShares*height, bandShares*height
 }
 
@@ -141,7 +141,7 @@ func (v *studyView) coverage(name string) *Figure {
 	}
 	v.ofQuantity(f, name, "level, %", "coverage, %", func(p *plot.Plot, _ []*calibration.QuantitySummary) {
 		p.X.Tick.Marker = ticks
-		straight.Add(p, plotter.XYs{{X: 45, Y: 45}, {X: 100, Y: 100}})
+		straight.add(p, plotter.XYs{{X: 45, Y: 45}, {X: 100, Y: 100}})
 	}, func(p *plot.Plot, series int, q *calibration.QuantitySummary) {
 		s := &measured{}
 		for _, l := range q.Coverage {
@@ -206,7 +206,7 @@ func (v *studyView) sweeps(times []calibration.Runtime) []sweep {
 			}
 			return exact(&times[i].Median)
 		},
-		finish: func(p *plot.Plot, _ []*calibration.CellSummary) { LogY(p, p.Y.Min/2, p.Y.Max*2) },
+		finish: func(p *plot.Plot, _ []*calibration.CellSummary) { logY(p, p.Y.Min/2, p.Y.Max*2) },
 	}}
 }
 
@@ -230,8 +230,8 @@ func critical(p *plot.Plot, cells []*calibration.CellSummary) {
 		return
 	}
 	d := calibration.KSCritical(most, uniformAt/float64(tests))
-	straight.Add(p, plotter.XYs{{X: p.X.Min, Y: d}, {X: p.X.Max, Y: d}})
-	LogY(p, min(p.Y.Min, d/2)/1.2, 1.2)
+	straight.add(p, plotter.XYs{{X: p.X.Min, Y: d}, {X: p.X.Max, Y: d}})
+	logY(p, min(p.Y.Min, d/2)/1.2, 1.2)
 }
 
 // seriesApart is the ratio of the places of lines on the axis, so that none hides another.
@@ -239,9 +239,9 @@ const seriesApart = 1.04
 
 // sweep has a panel for each scene that has a value, with a line for each key: of a series or,
 // beyond these, of what the cells of all have alike.
-func (v *studyView) sweep(w sweep, scenes []scene, keys []Key, title func(scene) string) (plots []*plot.Plot) {
+func (v *studyView) sweep(w sweep, scenes []scene, keys []key, title func(scene) string) (plots []*plot.Plot) {
 	for _, at := range scenes {
-		p := Panel(title(at), w.axis, w.unit)
+		p := axes(title(at), w.axis, w.unit)
 		var all []*calibration.CellSummary
 		var values []float64
 		for i, k := range keys {
@@ -287,7 +287,7 @@ func (v *studyView) population() *Figure {
 	for _, k := range v.keys {
 		names = append(names, k.Name)
 	}
-	f := &Figure{Name: "coverage", title: "Coverage of 95 % intervals: " + v.summary.Population, keys: SeriesKeys(append(names, "least squares without noise")...),
+	f := &Figure{Name: "coverage", title: "Coverage of 95 % intervals: " + v.summary.Population, keys: seriesKeys(append(names, "least squares without noise")...),
 		caption: "Share of trials whose 95 % interval holds the coefficient of the population, with 95 % binomial intervals."}
 	scenes := v.over(leaveEpsilon)
 	var plots []*plot.Plot
@@ -306,7 +306,7 @@ func (v *studyView) population() *Figure {
 			return 100 * l.Share, 100 * l.Lower, 100 * l.Upper
 		}
 		w.finish = func(p *plot.Plot, _ []*calibration.CellSummary) {
-			straight.Add(p, plotter.XYs{{X: p.X.Min, Y: 95}, {X: p.X.Max, Y: 95}})
+			straight.add(p, plotter.XYs{{X: p.X.Min, Y: 95}, {X: p.X.Max, Y: 95}})
 			p.Y.Min, p.Y.Max = 0, 100
 		}
 		plots = append(plots, v.sweep(w, scenes, f.keys, func(at scene) string { return name + ", " + v.name(at) })...)

@@ -47,8 +47,8 @@ type studyView struct {
 	summary    *calibration.Summary
 	scenes     []scene // noise, p, n, ε, in this order
 	series     []calibration.Setting
-	keys       []Key
-	lines      []Key // without marks
+	keys       []key
+	lines      []key // without marks
 	quantities []string
 	bands      map[int]*calibration.Band
 
@@ -93,10 +93,10 @@ func newStudyView(s *calibration.Summary) *studyView {
 	for _, who := range v.series {
 		names = append(names, v.seriesName(who))
 	}
-	v.keys, v.lines = SeriesKeys(names...), SeriesKeys(names...)
+	v.keys, v.lines = seriesKeys(names...), seriesKeys(names...)
 	for i := range v.keys {
 		v.keys[i].Dashes = seriesDashes[i%len(seriesDashes)]
-		v.lines[i] = Key{Name: v.keys[i].Name, LineStyle: v.keys[i].LineStyle}
+		v.lines[i] = key{Name: v.keys[i].Name, LineStyle: v.keys[i].LineStyle}
 	}
 	return v
 }
