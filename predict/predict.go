@@ -118,15 +118,13 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	if o.Family != model.Normal {
-		width := len(names)
-		step := (len(rows)/width + lineDraws - 1) / lineDraws
-		for i := 0; i < len(rows); i += step * width {
-			p.theta = append(p.theta, rows[i:i+q]...)
-			p.omega = append(p.omega, rows[i+q:i+width]...)
+		step := (len(rows) + lineDraws - 1) / lineDraws
+		for i := 0; i < len(rows); i += step {
+			p.theta, p.omega = append(p.theta, rows[i][:q]...), append(p.omega, rows[i][q:]...)
 		}
 		return p, nil
 	}
-	p.load(rows, len(names), q, pooled)
+	p.load(rows, q, pooled)
 	return p, nil
 }
 
@@ -139,47 +137,43 @@ const (
 
 // load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
 // υ, and keeps those for the quantiles.
-func (p *Predictor) load(rows []float64, width, q int, pooled bool) {
-	count, last := len(rows)/width, q+1 // θ and σ²; Ω
+func (p *Predictor) load(rows [][]float64, q int, pooled bool) {
+	count, last := float64(len(rows)), q+1 // θ and σ²; Ω
 	if pooled {
 		last += q * q
 	}
 	upsilon := func(row []float64) float64 {
-		if last < width {
+		if last < len(row) {
 			return row[last]
 		}
 		return 0
 	}
 	p.centre, p.cov = make([]float64, q), make([]float64, q*q)
-	for i := range count {
-		row := rows[i*width:]
+	for _, row := range rows {
 		for j := range q {
-			p.centre[j] += row[j] / float64(count)
+			p.centre[j] += row[j] / count
 		}
-		p.sigma2 += row[q] * math.Exp(2*upsilon(row)*upsilon(row)) / float64(count)
+		p.sigma2 += row[q] * math.Exp(2*upsilon(row)*upsilon(row)) / count
 	}
-	for i := range count {
-		row := rows[i*width:]
+	for _, row := range rows {
 		for j := range q {
 			for k := range q {
-				p.cov[j*q+k] += (row[j] - p.centre[j]) * (row[k] - p.centre[k]) / float64(max(count-1, 1))
+				p.cov[j*q+k] += (row[j] - p.centre[j]) * (row[k] - p.centre[k]) / max(count-1, 1)
 			}
 		}
 	}
-	if pooled {
-		for i := range count {
-			for j, v := range rows[i*width+q+1 : i*width+last] {
-				p.cov[j] += v / float64(count)
-			}
+	for _, row := range rows {
+		for j, v := range row[q+1 : last] { // Ω, if there is one
+			p.cov[j] += v / count
 		}
 	}
 	most := mixtureDraws
 	if p.mean && !pooled {
 		most = lineDraws
 	}
-	step := (count + most - 1) / most
-	for i := step - 1; i < count; i += step {
-		row := rows[i*width : (i+1)*width]
+	step := (len(rows) + most - 1) / most
+	for i := step - 1; i < len(rows); i += step {
+		row := rows[i]
 		p.theta = append(p.theta, row[:q]...)
 		e := normalAt(len(p.sigma))
 		p.sigma = append(p.sigma, math.Sqrt(row[q])*math.Exp(upsilon(row)*e))
@@ -294,30 +288,25 @@ func (o *Options) names(d *posterior.Draws, shape model.Shape) (names []string, 
 
 // rows takes the parameters of these names in scaled units, draw by draw, chain after
 // chain; a σ_j as σ_j².
-func (p *Predictor) rows(d *posterior.Draws, u dpreg.Units, names []string, q int) ([]float64, error) {
-	places, last := make([]int, len(names)), len(p.design.Covariates)
-	for i, name := range names {
-		if places[i] = d.Index(name); places[i] < 0 {
+func (p *Predictor) rows(d *posterior.Draws, u dpreg.Units, names []string, q int) (rows [][]float64, err error) {
+	for _, name := range names {
+		if d.Index(name) < 0 {
 			return nil, fmt.Errorf("the draws have no parameter %s", name)
 		}
 	}
-	n, width, h := d.NumDraws(), len(d.Names), p.frame.Half[last]
-	if n == 0 {
+	if d.NumDraws() == 0 {
 		return nil, errors.New("there are no draws")
 	}
-	linear, rows := p.frame, make([]float64, 0, d.NumChains()*n*len(names))
+	linear, last := p.frame, len(p.design.Covariates)
 	linear.Centre = slices.Clone(linear.Centre) // those of differences, whose maps of θ are linear
 	linear.Centre[last] = 0
-	for _, chain := range d.Chains {
-		for i := range n {
-			for k, at := range places {
-				v := chain[i*width+at]
+	for _, chain := range d.InOrder(names).Chains {
+		for row := range slices.Chunk(chain, len(names)) {
+			for k, v := range row {
 				if math.IsNaN(v) || math.IsInf(v, 0) || k == q && v <= 0 {
 					return nil, fmt.Errorf("a draw of %s is %v", names[k], v)
 				}
-				rows = append(rows, v)
 			}
-			row := rows[len(rows)-len(names):]
 			if u == dpreg.Original {
 				p.frame.ThetaToScaled(row[:q], row[:q])
 			}
@@ -327,12 +316,13 @@ func (p *Predictor) rows(d *posterior.Draws, u dpreg.Units, names []string, q in
 					row[q] *= row[q]
 				}
 				if omega = row[q+1:]; u == dpreg.Original {
-					row[q] /= h * h
+					row[q] /= p.frame.Half[last] * p.frame.Half[last]
 				}
 			}
 			if u == dpreg.Original {
 				spreadToScaled(omega, linear, q)
 			}
+			rows = append(rows, row)
 		}
 	}
 	return rows, nil
