@@ -242,7 +242,7 @@ func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*relea
 		if s.Steps > 1 {
 			return l.looks(ctx, counted)
 		}
-		all, err := s.Rows.sum(ctx, s)
+		all, err := s.sum(ctx)
 		if err != nil {
 			return nil, err
 		}

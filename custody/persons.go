@@ -206,19 +206,16 @@ func (p *people) again(sinks []func(rows []float64) error) error {
 	return nil
 }
 
-// sumRows sums rows, or what those of persons became.
-func (s *Settled) sumRows(ctx context.Context, workers int, scan scanner) (sums, error) {
-	if s.people == nil || s.people.how.Rule.Kind != persons.Weight {
-		return inBox(ssp.Pass{Columns: s.dim()}.Gather(workers, s.personal(ctx, scan)))
-	}
-	g, err := s.people.group(workers, scan)
+// sumWeighted sums what persons' rows add by their weights.
+func (s *Settled) sumWeighted(ctx context.Context) (*ssp.Statistics, error) {
+	g, err := s.people.group(s.workers(), s.Rows.scan(ctx, s))
 	if err != nil {
-		return sums{}, err
+		return nil, err
 	}
 	defer g.Close()
 	var all []*ssp.Accumulator
 	var adds []func(sums []int64) error
-	for range workers {
+	for range s.workers() {
 		all = append(all, ssp.NewAccumulator(s.dim()))
 		adds = append(adds, all[len(all)-1].AddPerson)
 	}
@@ -229,7 +226,7 @@ func (s *Settled) sumRows(ctx context.Context, workers int, scan scanner) (sums,
 		}
 	}
 	s.people.told = &told
-	return sums{all[0].Statistics(), nil}, err
+	return all[0].Statistics(), err
 }
 
 // ofPersons gives the release the privacy of persons, and tells about how many of them had rows

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/dpreg/dpreg/internal/files"
@@ -146,8 +147,10 @@ func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*releas
 		return s.readRadii(ctx)
 	case s.PerLevel:
 		return s.readPerLevel(ctx)
+	case s.WithMoments:
+		return s.readMoments(ctx)
 	}
-	all, err := s.Rows.sum(ctx, s)
+	all, err := s.sum(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -170,6 +173,32 @@ func (s *Settled) readPerLevel(ctx context.Context) (n int64, noised func() (*re
 	}
 	return n, func() (*release.Release, error) {
 		return ssp.PublishPerLevel(ctx, levels, s.crossed, s.ByLevel, s.left(), s.Mechanism, s.entropy())
+	}, nil
+}
+
+// readMoments sums the moments of the covariates, too.
+func (s *Settled) readMoments(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	m, moments := s.dim(), []*ssp.MomentAccumulator(nil)
+	all, err := ssp.Pass{Columns: m}.Gather(s.workers(), func(sinks ...func([]float64) error) error {
+		both := slices.Clone(sinks)
+		for i, sink := range sinks {
+			part := ssp.NewMomentAccumulator(m - 1)
+			moments = append(moments, part)
+			both[i] = func(rows []float64) error { return errors.Join(sink(rows), part.AddRows(rows)) }
+		}
+		return s.Rows.scan(ctx, s)(both...)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, part := range moments[1:] {
+		if err := moments[0].Merge(part); err != nil {
+			return 0, nil, err
+		}
+	}
+	sums := all.(*ssp.Accumulator).Statistics()
+	return sums.N, func() (*release.Release, error) {
+		return ssp.PublishMoments(ctx, sums, moments[0], s.Design, s.left(), s.Mechanism, s.entropy())
 	}, nil
 }
 
@@ -214,14 +243,11 @@ func (s *Settled) entropy() *mechanisms.Entropy {
 	return mechanisms.OS()
 }
 
-func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error) {
-	if all.moments != nil {
-		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
-	}
+func (s *Settled) noised(ctx context.Context, all *ssp.Statistics) (*release.Release, error) {
 	if s.ByLevel != "" {
-		return ssp.PublishLevels(ctx, all.Statistics, s.Design, s.ByLevel, s.left(), s.Mechanism, s.entropy())
+		return ssp.PublishLevels(ctx, all, s.Design, s.ByLevel, s.left(), s.Mechanism, s.entropy())
 	}
-	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
+	return ssp.Publish(ctx, all, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
 }
 
 // pad waits until PadTime is over.

@@ -77,11 +77,11 @@ func (s *Session) read(ctx context.Context, order *Settled) (rows int64, noised 
 		return order.people.told.More
 	}
 	if s.Frame == nil {
-		all, err := order.Rows.sum(ctx, order)
+		all, err := order.sum(ctx)
 		if err != nil {
 			return 0, nil, err
 		}
-		return all.N, func() ([]*big.Int, error) { return q.Share(all.Statistics, more(), order.entropy()) }, nil
+		return all.N, func() ([]*big.Int, error) { return q.Share(all, more(), order.entropy()) }, nil
 	}
 	l := &looker{Settled: order}
 	radii, err := whole(gather[*ssp.RadiusCount](ctx, l, s.Frame, true))

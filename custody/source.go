@@ -20,41 +20,23 @@ import (
 type Source interface {
 	// String is what messages call the rows.
 	String() string
-	// sum sums them once.
-	sum(ctx context.Context, s *Settled) (sums, error)
 	// scan hands them on once: of a database that only sums, readable and others refuse what needs it.
 	scan(ctx context.Context, s *Settled) scanner
 	// stale says how they may be newer than a file; empty if they are not.
 	stale(path string) (how string, err error)
 }
 
-// sums are what is known of the rows before noise; moments are nil where none are
-// asked for.
-type sums struct {
-	*ssp.Statistics
-	moments *ssp.MomentAccumulator
-}
-
-// inBox is what a pass in the box has gathered.
-func inBox(all ssp.Summand, err error) (sums, error) {
-	if err != nil {
-		return sums{}, err
-	}
-	return sums{all.(*ssp.Accumulator).Statistics(), nil}, nil
-}
-
 // Exact sums the rows of an order without noise, for studies of whoever may see the rows.
 // What it returns is as sensitive as they are.
 func Exact(ctx context.Context, o Order) (*ssp.Statistics, error) {
-	all, err := o.Rows.sum(ctx, &Settled{Order: o})
-	return all.Statistics, err
+	return (&Settled{Order: o}).sum(ctx)
 }
 
 // Elsewhere are rows that are not in files: a database or a cluster sums them, or they were summed
 // before. For several looks a cluster sums them again, and a database delivers them.
 type Elsewhere struct {
 	Name string
-	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's. If it is nil, Scan serves.
+	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's. If it is nil, Gather or Scan serves.
 	Sum func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error)
 	// Scan, if not nil, hands the rows in scaled units, some after others, to the sink. Errors
 	// are as those of Sum.
@@ -72,38 +54,44 @@ func Summed(s *ssp.Statistics) Elsewhere {
 
 func (e Elsewhere) String() string { return e.Name }
 
-func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
-	switch {
-	case s.people != nil && e.Persons == nil:
-		return s.sumRows(ctx, 1, e.scan(ctx, s))
-	case s.people != nil || e.Sum == nil:
-		return inBox(s.gather(ctx, ssp.Pass{Columns: s.dim()}))
-	}
-	found, err := e.Sum(ctx, s.Design, s.Cells)
-	return sums{found, nil}, err
-}
-
 func (e Elsewhere) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func([]float64) error) error { return e.Scan(ctx, s.Design, s.Cells, sinks[0]) }
 }
 
-// gather makes a pass over the rows, of files on all processors.
+// gather makes a pass over the rows, or over what those of persons became.
 func (s *Settled) gather(ctx context.Context, pass ssp.Pass) (ssp.Summand, error) {
-	workers := 1
-	switch rows := s.Rows.(type) {
-	case Files:
-		workers = runtime.GOMAXPROCS(0)
-	case Elsewhere:
-		if s.people != nil && rows.Persons != nil {
-			found, told, err := rows.Persons(ctx, s.Design, s.Cells, s.people.how, pass)
-			s.people.told = &told
-			return found, err
-		}
-		if rows.Gather != nil {
-			return rows.Gather(ctx, s.Design, s.Cells, pass)
-		}
+	switch e, _ := s.Rows.(Elsewhere); {
+	case s.people != nil && e.Persons != nil:
+		found, told, err := e.Persons(ctx, s.Design, s.Cells, s.people.how, pass)
+		s.people.told = &told
+		return found, err
+	case s.people == nil && e.Gather != nil:
+		return e.Gather(ctx, s.Design, s.Cells, pass)
 	}
-	return pass.Gather(workers, s.personal(ctx, s.Rows.scan(ctx, s)))
+	return pass.Gather(s.workers(), s.personal(ctx, s.Rows.scan(ctx, s)))
+}
+
+// workers share the rows: of files all processors.
+func (s *Settled) workers() int {
+	if _, here := s.Rows.(Files); here {
+		return runtime.GOMAXPROCS(0)
+	}
+	return 1
+}
+
+// sum sums the rows in the box, or what those of persons became.
+func (s *Settled) sum(ctx context.Context) (*ssp.Statistics, error) {
+	switch e, _ := s.Rows.(Elsewhere); {
+	case s.people == nil && e.Sum != nil:
+		return e.Sum(ctx, s.Design, s.Cells)
+	case s.people != nil && s.people.how.Rule.Kind == persons.Weight && e.Persons == nil:
+		return s.sumWeighted(ctx)
+	}
+	all, err := s.gather(ctx, ssp.Pass{Columns: s.dim()})
+	if err != nil {
+		return nil, err
+	}
+	return all.(*ssp.Accumulator).Statistics(), nil
 }
 
 func (e Elsewhere) stale(path string) (string, error) {
@@ -223,38 +211,6 @@ func (p *passes) reading(s states, do func() error) error {
 	return do()
 }
 
-func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
-	scan := f.scan(ctx, s)
-	var moments *ssp.MomentAccumulator
-	if s.WithMoments {
-		moments = ssp.NewMomentAccumulator(len(s.Design.Covariates))
-		scan = beside(moments, s.dim(), scan)
-	}
-	all, err := s.sumRows(ctx, runtime.GOMAXPROCS(0), scan)
-	all.moments = moments
-	return all, err
-}
-
-// beside adds the moments of the rows of m values that scan hands on to all.
-func beside(all *ssp.MomentAccumulator, m int, scan scanner) scanner {
-	return func(sinks ...func([]float64) error) error {
-		parts, both := make([]*ssp.MomentAccumulator, len(sinks)), make([]func([]float64) error, len(sinks))
-		for i, sink := range sinks {
-			parts[i] = ssp.NewMomentAccumulator(m - 1)
-			both[i] = func(rows []float64) error { return errors.Join(sink(rows), parts[i].AddRows(rows)) }
-		}
-		if err := scan(both...); err != nil {
-			return err
-		}
-		for _, part := range parts {
-			if err := all.Merge(part); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 func (f Files) scan(ctx context.Context, s *Settled) scanner {
 	return func(sinks ...func([]float64) error) error {
 		return f.passesOf(s).read(func() error { return s.Cells.Scan(ctx, f.Source, s.Design, sinks...) })
@@ -290,10 +246,6 @@ type Scaled struct {
 }
 
 func (r Scaled) String() string { return r.Name }
-
-func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
-	return s.sumRows(ctx, 1, r.scan(ctx, s))
-}
 
 func (r Scaled) stale(path string) (string, error) {
 	return r.Name + " may be newer than " + path, nil

@@ -116,7 +116,8 @@ func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o cus
 	if err != nil {
 		return o, custody.Misuse(err)
 	}
-	o.Rows = (&shards{cluster: c, name: data, paths: paths}).source()
+	rows := &shards{cluster: c, paths: paths}
+	o.Rows = custody.Elsewhere{Name: data, Gather: rows.gather, Persons: rows.persons}
 	o.Design, err = f.design(cmd.Context(), data, paths[0], o.Say)
 	return o, err
 }
@@ -180,20 +181,8 @@ func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 // shards are files that a cluster reads, all at once, as often as it takes.
 type shards struct {
 	*cluster
-	name   string
 	paths  []string
 	before []string // states of the files; nil before the first pass
-}
-
-// source is what an order has of them.
-func (s *shards) source() custody.Elsewhere {
-	return custody.Elsewhere{Name: s.name, Gather: s.gather, Persons: s.persons, Sum: func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
-		all, err := s.gather(ctx, d, cells, ssp.Pass{Columns: len(d.Columns())})
-		if err != nil {
-			return nil, err
-		}
-		return all.(*ssp.Accumulator).Statistics(), nil
-	}}
 }
 
 // gather has a job make a pass.
