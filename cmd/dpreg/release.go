@@ -306,9 +306,7 @@ func (f *flags) oneData(args []string) error {
 // --bounds names, where there is nothing else to ask.
 func (f *dataset) publicColumns() (names []string, err error) {
 	if f.described != nil {
-		for _, c := range f.described.Columns {
-			names = append(names, c.Name)
-		}
+		names = schema.Names(f.described.Columns)
 	}
 	for _, c := range f.stated {
 		if f.described == nil || f.described.Index(c.Name) < 0 {
