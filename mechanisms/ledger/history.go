@@ -291,20 +291,8 @@ func (a *account) counted() (*big.Rat, error) {
 // short is x > 0 rounded up to 128 binary digits. Squares of float64s' quotients have hundreds,
 // and unlike denominators: exact sums of thousands would be as many times as long.
 func short(x *big.Rat) *big.Rat {
-	const digits = 128
-	num, denom := new(big.Int).Set(x.Num()), new(big.Int).Set(x.Denom())
-	shift := digits + denom.BitLen() - num.BitLen()
-	scale := new(big.Int).Lsh(big.NewInt(1), uint(max(shift, -shift)))
-	if shift < 0 {
-		denom.Mul(denom, scale)
-	} else {
-		num.Mul(num, scale)
-	}
-	num.Add(num, denom).Sub(num, big.NewInt(1)).Quo(num, denom)
-	if shift < 0 {
-		return new(big.Rat).SetInt(num.Mul(num, scale))
-	}
-	return new(big.Rat).SetFrac(num, scale)
+	up, _ := new(big.Float).SetPrec(128).SetMode(big.ToPositiveInf).SetRat(x).Rat(nil)
+	return up
 }
 
 func plus(x, y *big.Rat) *big.Rat  { return new(big.Rat).Add(x, y) }
