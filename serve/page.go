@@ -120,9 +120,7 @@ type showing struct {
 	Base, Path, Formula, Error, Words, Ask string
 	Active, Stopped                        bool
 	Now, Whole                             int
-	Prior                                  []string
-	Body, Answers                          template.HTML
-	Refused                                string
+	result                                 // of a run that is done
 }
 
 func (s *Server) show(w http.ResponseWriter, _ *http.Request, r *run) {
@@ -134,7 +132,7 @@ func (s *Server) show(w http.ResponseWriter, _ *http.Request, r *run) {
 		p.Error = r.err.Error()
 	}
 	if r.result != nil {
-		p.Body, p.Answers, p.Refused, p.Prior = r.result.body, r.result.answers, r.result.refused, r.result.prior
+		p.result = *r.result
 	}
 	r.mutex.Unlock()
 	s.write(w, http.StatusOK, "showing", p)

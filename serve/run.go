@@ -42,11 +42,11 @@ type run struct {
 
 // result is what a run leaves.
 type result struct {
-	body    template.HTML // the report, to stand on a page
+	Body    template.HTML // the report, to stand on a page
 	page    []byte        // the report as a file
-	answers template.HTML // a table; empty: nothing was asked
-	refused string        // why a question has no answer
-	prior   []string      // in words
+	Answers template.HTML // a table; empty: nothing was asked
+	Refused string        // why a question has no answer
+	Prior   []string      // in words
 }
 
 // runs are all of a server. One samples at a time, with all cores.
@@ -70,8 +70,6 @@ func newRuns() *runs {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &runs{context: ctx, cancel: cancel, turn: make(chan struct{}, 1)}
 }
-
-func (r *runs) close() { r.cancel() }
 
 // start begins a run, and forgets the oldest that has ended where there are too many.
 func (r *runs) start(o *order, version string) (*run, error) {
@@ -190,20 +188,20 @@ func (o *order) result(ctx context.Context, fit *dpreg.Fit, version string) (*re
 	if err := report.FitPage(&page, fit, nil, figures, how, made); err != nil {
 		return nil, err
 	}
-	out := &result{body: template.HTML(body.String()), page: page.Bytes(), prior: fit.Prior.Words(fit.Family.Design(fit.Design))}
+	out := &result{Body: template.HTML(body.String()), page: page.Bytes(), Prior: fit.Prior.Words(fit.Family.Design(fit.Design))}
 	if o.questions == nil {
 		return out, nil
 	}
 	asked, err := ask.Of(fit, dpreg.Original).Ask(0, o.questions...)
 	if err != nil {
-		out.refused = err.Error()
+		out.Refused = err.Error()
 		return out, nil
 	}
 	how.Format = "html"
 	if err := report.Answers(&answers, asked, how); err != nil {
 		return nil, err
 	}
-	out.answers = template.HTML(answers.String())
+	out.Answers = template.HTML(answers.String())
 	return out, nil
 }
 

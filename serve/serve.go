@@ -82,7 +82,7 @@ func (s *Server) URL() string { return "http://" + s.hosts[0] + s.base() }
 
 // Run serves until ctx ends, and then stops what runs.
 func (s *Server) Run(ctx context.Context) error {
-	defer s.runs.close()
+	defer s.runs.cancel()
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.listener) }()
