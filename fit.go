@@ -97,11 +97,6 @@ func (f *Fit) hasCovariates() bool {
 	return f.at(model.Parameter{Kind: model.MuX, K: 1}) >= 0
 }
 
-// hasCount tells whether the number of rows is latent, and among the draws.
-func (f *Fit) hasCount() bool {
-	return f.at(model.Parameter{Kind: model.Rows}) >= 0
-}
-
 // Draws returns the draws of θ (theta[0] is the intercept, where there is one),
 // sigma2 and sigma, and where the method has them μ_x (mu_x[j]) and the upper
 // triangle of T (tau[j,k]) and n; of several releases the spread between custodians

@@ -111,8 +111,8 @@ func (f *Fit) read(x *model.Params, row []float64) {
 // with noise.
 func (f *Fit) count(row []float64) float64 {
 	n := float64(f.N)
-	if f.hasCount() {
-		n = row[len(row)-1]
+	if i := f.at(model.Parameter{Kind: model.Rows}); i >= 0 {
+		n = row[i]
 	}
 	for j, c := range f.Custodians {
 		if i := f.at(model.Parameter{Kind: model.Rows, Custodian: j + 1}); i >= 0 {
