@@ -83,10 +83,7 @@ func runPVI(f *flags, files []string) (err error) {
 // pviPrivacy is what is promised to each client.
 func (r *viFit) pviPrivacy() (release.Privacy, error) {
 	r.neighbours, r.method = string(release.ReplaceOne), "pvi-"+r.model
-	if _, err := r.viPrivacy(); err != nil {
-		return release.Privacy{}, err
-	}
-	return r.privacy()
+	return r.viPrivacy()
 }
 
 // clients reads the rows of each file; all must be described alike.

@@ -122,24 +122,25 @@ func (f *flags) viOptions() (o vi.Options, err error) {
 	if f.plot != "" {
 		o.Trace = 400
 	}
-	if !f.nonPrivate {
-		o.Privacy, err = f.viPrivacy()
+	if f.nonPrivate {
+		return o, nil
 	}
+	p, err := f.viPrivacy()
+	o.Privacy = &vi.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Entropy: mechanisms.OS()}
 	return o, err
 }
 
 // viPrivacy is what is promised of a run.
-func (f *flags) viPrivacy() (*vi.Privacy, error) {
+func (f *flags) viPrivacy() (release.Privacy, error) {
 	p, err := f.privacy()
 	switch {
 	case err != nil:
-		return nil, err
 	case p.Delta == 0:
-		return nil, usagef("--delta is missing: noise on gradients is Gaussian, which needs a δ far below 1/n, as in --delta 1e-6")
+		err = usagef("--delta is missing: noise on gradients is Gaussian, which needs a δ far below 1/n, as in --delta 1e-6")
 	case p.Delta < accounting.MinSampledDelta:
-		return nil, usagef("--delta %s: it must be at least %v", f.delta, accounting.MinSampledDelta)
+		err = usagef("--delta %s: it must be at least %v", f.delta, accounting.MinSampledDelta)
 	}
-	return &vi.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Entropy: mechanisms.OS()}, nil
+	return p, err
 }
 
 // plan completes options by the public number of records, and says what the run is to be
