@@ -30,17 +30,12 @@ type Table struct {
 	columns []pgconn.FieldDescription
 }
 
-// IsURL tells whether a text begins as the URL of a PostgreSQL database.
-func IsURL(text string) bool {
-	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
-}
-
 // Open connects to the database at a URL as libpq knows it, of which the environment and
 // the user's files (PGPASSWORD, PGSSLMODE, ~/.pgpass, …) fill in what it leaves out, and
 // asks for the table's columns; no row is read. Errors hold neither the URL nor its
 // password.
 func Open(ctx context.Context, url string, name pushdown.Table) (*Table, error) {
-	if !IsURL(url) || misread(url) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") || misread(url) {
 		return nil, errURL
 	}
 	config, err := pgx.ParseConfig(url)

@@ -3,6 +3,7 @@
 package pushdowntest
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -60,9 +62,7 @@ func (c Case) Want(t *testing.T) *ssp.Statistics {
 	t.Helper()
 	var file strings.Builder
 	w := csv.NewWriter(&file)
-	if err := w.WriteAll(append([][]string{c.Columns}, c.Cells...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteAll(append([][]string{c.Columns}, c.Cells...)))
 	a := ssp.NewAccumulator(len(c.Design.Columns()))
 	for row, err := range c.Options.CSV(strings.NewReader(file.String()), c.Name, c.Design) {
 		if err == nil {
@@ -86,28 +86,13 @@ func Cases(t *testing.T, pums string) []Case {
 
 // people has columns of whole numbers, which every type holds exactly.
 func people(t *testing.T, pums string) (cases []Case) {
-	text, err := os.ReadFile(pums)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	described, err := os.ReadFile(strings.TrimSuffix(pums, ".csv") + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := schema.ReadSchema(strings.NewReader(string(described)), "schema")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(pums))(t)
+	records := must.Get(csv.NewReader(bytes.NewReader(text)).ReadAll())(t)
+	described := must.Get(os.ReadFile(strings.TrimSuffix(pums, ".csv") + ".schema.json"))(t)
+	s := must.Get(schema.ReadSchema(bytes.NewReader(described), "schema"))(t)
 	for _, cells := range records[1:] {
 		for j, cell := range cells {
-			v, err := schema.ParseNumber(cell)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(schema.ParseNumber(cell))(t)
 			cells[j] = strconv.FormatFloat(v, 'f', -1, 64) // 1e+05 is no integer to a database
 		}
 	}
@@ -116,17 +101,9 @@ func people(t *testing.T, pums string) (cases []Case) {
 		for j := range types {
 			types[j] = kind
 		}
-		cases = append(cases, Case{"pums as " + kind, records[0], types, records[1:], design(t, s, "income ~ ."), table.Options{}})
+		cases = append(cases, Case{"pums as " + kind, records[0], types, records[1:], must.Get(s.Design("income ~ ."))(t), table.Options{}})
 	}
 	return cases
-}
-
-func design(t *testing.T, s *schema.Schema, formula string) *schema.Design {
-	d, err := s.Design(formula)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // numbers are boxes, each with the values where a bit could go another way: ties of
@@ -137,7 +114,7 @@ func numbers(t *testing.T) (cases []Case) {
 	for _, box := range boxes {
 		s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: box[0], Upper: box[1]}, {Name: "y", Lower: -box[1], Upper: -box[0]}}}
 		for _, formula := range []string{"y ~ x", "y ~ x - 1"} {
-			d, c := design(t, s, formula), Case{}
+			d, c := must.Get(s.Design(formula))(t), Case{}
 			values := nasty(box[0], box[1], d.Frame())
 			for i, v := range values {
 				c.Cells = append(c.Cells, []string{number(v), number(-values[(7*i+3)%len(values)])})
@@ -197,7 +174,7 @@ func categories(t *testing.T) (cases []Case) {
 	}
 	quote := func(name string) string { return "`" + strings.ReplaceAll(name, `\`, `\\`) + "`" }
 	for _, formula := range []string{quote(y) + " ~ .", quote(y) + " ~ . - 1"} {
-		d := design(t, s, formula)
+		d := must.Get(s.Design(formula))(t)
 		add := func(o table.Options, share float64) {
 			cases = append(cases, Case{fmt.Sprintf("%s, missing %s", formula, o.Missing), []string{size, colour, owner, y},
 				[]string{"numeric", "text", "boolean", "double precision"}, rows(share), d, o})
@@ -207,7 +184,7 @@ func categories(t *testing.T) (cases []Case) {
 		add(table.Options{Missing: table.Drop, NA: []string{"NA", "-99"}}, 0.2)
 		few := &schema.Schema{Columns: slices.Clone(s.Columns)}
 		few.Columns[1].Levels = []string{levels[2], levels[0], levels[5]}
-		d = design(t, few, formula)
+		d = must.Get(few.Design(formula))(t)
 		add(table.Options{Missing: table.Midpoint, NA: []string{"NA", "-99"}, Other: levels[5]}, 0.2)
 	}
 	return cases

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/must"
 )
 
 // requirePostgres is set where a test must not be skipped for want of a server.
@@ -30,15 +32,10 @@ func Postgres(t testing.TB) *url.URL {
 		t.Skip("initdb is not here: install PostgreSQL's server (Debian: postgresql)")
 	}
 	// Short: the path of a socket has at most 107 bytes.
-	folder, err := os.MkdirTemp("/tmp", "pg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(os.MkdirTemp("/tmp", "pg"))(t)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	secret, data := filepath.Join(folder, "password"), filepath.Join(folder, "data")
-	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(secret, []byte(password+"\n"), 0o600))
 	var as []string
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
 		as = []string{"runuser", "-u", "nobody", "--"}
@@ -73,10 +70,7 @@ func programs() string {
 // starts keeps its output, so that goes to no pipe.
 func run(t testing.TB, words ...string) {
 	t.Helper()
-	out, err := os.CreateTemp("", "pg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.CreateTemp("", "pg"))(t)
 	defer os.Remove(out.Name())
 	defer out.Close()
 	command := exec.Command(words[0], words[1:]...)
