@@ -57,7 +57,7 @@ func (s *Settled) settleBounds() error {
 			return Misusef("--bounds auto finds no bounds of %q, since terms are made of it and their bounds follow from its own: give public ones", source.Name)
 		}
 	}
-	if s.Design, err = s.Design.WithBounds(anyBounds(b.Columns)); err != nil {
+	if s.Design, err = s.Design.WithBounds(AnyBounds(b.Columns)); err != nil {
 		return Misuse(err)
 	}
 	if err := s.checkRows(s.Privacy.Neighbours == release.AddRemove); err != nil {
@@ -68,10 +68,9 @@ func (s *Settled) settleBounds() error {
 	return nil
 }
 
-// anyBounds are none that are used.
-func anyBounds(names []string) schema.Bounds {
-	var b schema.Bounds
-	for _, name := range names {
+// AnyBounds are those of columns whose bounds are to be found: none that are used.
+func AnyBounds(columns []string) (b schema.Bounds) {
+	for _, name := range columns {
 		b = append(b, schema.Column{Name: name, Lower: -1, Upper: 1})
 	}
 	return b

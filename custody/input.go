@@ -84,24 +84,25 @@ func ParsePersons(column, rows string) (p Persons, err error) {
 	return p, nil
 }
 
-// WithoutPerson takes the column that says whose a row is, if there is one, from the names of the rows called data and from the schema
-// file: it is none of a model.
-func WithoutPerson(column string, names []string, described *schema.Schema, data string) ([]string, *schema.Schema, error) {
-	if column == "" {
-		return names, described, nil
-	}
-	at := slices.Index(names, column)
-	if at < 0 {
-		return nil, nil, Misusef("--person %s: %s has no such column", column, data)
-	}
-	if described != nil {
-		if i := described.Index(column); i >= 0 {
+// Named gives the columns of the rows called data, of these names and without bounds, and what the schema file, if there is
+// one, describes of them: all but the column that says whose a row is, if there is one, which is none of a model.
+func Named(names []string, person string, described *schema.Schema, data string) (all, _ *schema.Schema, err error) {
+	if person != "" {
+		at := slices.Index(names, person)
+		if at < 0 {
+			return nil, nil, Misusef("--person %s: %s has no such column", person, data)
+		}
+		names = slices.Delete(slices.Clone(names), at, at+1)
+		if described != nil {
 			others := *described
-			others.Columns = slices.Delete(slices.Clone(described.Columns), i, i+1)
+			others.Columns = slices.DeleteFunc(slices.Clone(described.Columns), func(c schema.Column) bool { return c.Name == person })
 			described = &others
 		}
 	}
-	return slices.Delete(slices.Clone(names), at, at+1), described, nil
+	if all, err = schema.FromHeader(names); err != nil {
+		return nil, nil, Misusef("%s: %w", data, err)
+	}
+	return all, described, nil
 }
 
 // ReadSchema reads the schema file at path or, where that is empty, the one beside the rows,

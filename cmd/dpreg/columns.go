@@ -81,17 +81,15 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	} else if f.names, names = true, f.remote.Header(); names == nil {
 		names, err = f.publicColumns()
 	}
-	if err == nil {
-		names, f.described, err = custody.WithoutPerson(f.person, names, f.described, f.place())
-	}
 	if err == nil && schema.Index(f.stated, f.person) >= 0 {
 		err = fmt.Errorf("--person %s: %[1]s says whose a row is, and is no column of a model: leave it out of --bounds and --levels", f.person)
 	}
 	if err != nil {
 		return nil, usage(err)
 	}
-	columns, err := schema.FromHeader(names)
-	return columns, usage(within(f.place(), err))
+	columns, described, err := custody.Named(names, f.person, f.described, f.place())
+	f.described = described
+	return columns, err
 }
 
 // place is what messages call the rows.
@@ -114,11 +112,7 @@ func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err
 	if unbounded, err = f.unbounded(used, data); err != nil {
 		return nil, nil, err
 	}
-	var others schema.Bounds
-	for _, name := range unbounded {
-		others = append(others, schema.Column{Name: name, Lower: -1, Upper: 1})
-	}
-	if columns, err = columns.WithBounds(others); err != nil {
+	if columns, err = columns.WithBounds(custody.AnyBounds(unbounded)); err != nil {
 		return nil, nil, err
 	}
 	if d, err = columns.Design(f.formula); err != nil {

@@ -141,15 +141,12 @@ func (f *releaseFlags) design(ctx context.Context, data, first string, say func(
 		known = append(known, f.person)
 	}
 	names, err := sums.Header(ctx, first, known...)
-	if err == nil {
-		names, described, err = custody.WithoutPerson(f.person, names, described, first)
-	}
 	if err != nil {
 		return nil, custody.Misuse(err)
 	}
-	all, err := schema.FromHeader(names)
+	all, described, err := custody.Named(names, f.person, described, first)
 	if err != nil {
-		return nil, custody.Misusef("%s: %w", first, err)
+		return nil, err
 	}
 	if all, err = custody.Columns(all, described, bounds, first, from, say); err != nil {
 		return nil, err
