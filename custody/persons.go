@@ -167,11 +167,7 @@ func (s *Settled) personal(ctx context.Context, scan scanner) scanner {
 
 func (p *people) group(workers int, scan scanner) (*persons.Group, error) {
 	g := persons.NewGroup(p.how, p.m, workers)
-	var adds []func(rows []float64) error
-	for _, w := range g.Workers() {
-		adds = append(adds, w.Add)
-	}
-	if err := scan(adds...); err != nil {
+	if err := scan(g.Adds()...); err != nil {
 		g.Close()
 		return nil, err
 	}

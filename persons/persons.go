@@ -70,7 +70,7 @@ type Group struct {
 	rule    Rule
 	m       int
 	block   cipher.Block // of the hash that chooses rows
-	workers []*Worker
+	workers []*worker
 	parts   [Parts]part
 	words   atomic.Int64 // that the parts have in memory
 }
@@ -98,13 +98,18 @@ func NewGroup(how Grouping, m, workers int) *Group {
 	g := &Group{rule: how.Rule, m: m, block: block}
 	waits := max(g.width(), min(mostWait, Memory/8/Parts)/max(2, workers))
 	for range workers {
-		g.workers = append(g.workers, &Worker{group: g, waits: waits})
+		g.workers = append(g.workers, &worker{group: g, waits: waits})
 	}
 	return g
 }
 
-// Workers are those of the group, each for one goroutine at a time.
-func (g *Group) Workers() []*Worker { return g.workers }
+// Adds are what takes rows that lie one after another, of each worker for one goroutine at a time.
+func (g *Group) Adds() (all []func(rows []float64) error) {
+	for _, w := range g.workers {
+		all = append(all, w.add)
+	}
+	return all
+}
 
 // Close removes what was spilled.
 func (g *Group) Close() {
@@ -113,8 +118,8 @@ func (g *Group) Close() {
 	}
 }
 
-// Worker takes some of the rows.
-type Worker struct {
+// worker takes some of the rows.
+type worker struct {
 	group   *Group
 	waiting [Parts][]int64 // records
 	waits   int            // words of a part, at most
@@ -142,8 +147,7 @@ const unit = 1 << 20
 
 var errRow = errors.New("a row has a value that is no number in [-1, 1]")
 
-// Add takes rows that lie one after another.
-func (w *Worker) Add(rows []float64) error {
+func (w *worker) add(rows []float64) error {
 	m, width := w.group.m, w.group.width()
 	for ; len(rows) > 0; rows = rows[m+2:] {
 		person := int64(rows[m])

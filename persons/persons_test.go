@@ -45,7 +45,7 @@ func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float6
 	g := NewGroup(Grouping{rule, key}, columns, workers)
 	defer g.Close()
 	for i, row := range rows {
-		must.Do(t, g.Workers()[i%workers].Add(row))
+		must.Do(t, g.Adds()[i%workers](row))
 	}
 	return became(t, g, workers)
 }
@@ -223,7 +223,7 @@ func TestShards(t *testing.T) {
 		for half := range slices.Chunk(rows, (len(rows)+1)/2) {
 			g := NewGroup(Grouping{rule, key}, columns, 1)
 			for _, row := range half {
-				must.Do(t, g.Workers()[0].Add(row))
+				must.Do(t, g.Adds()[0](row))
 			}
 			err := g.Encode(func(part int, piece []byte, last bool) error {
 				pieces, parts = append(pieces, piece), append(parts, part)
@@ -320,10 +320,10 @@ func TestMemoryGrowsWithRows(t *testing.T) {
 	defer g.Close()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range rows {
-		must.Do(t, g.Workers()[i%workers].Add([]float64{0, float64(rng.Int64N(1 << 52)), 1}))
+		must.Do(t, g.Adds()[i%workers]([]float64{0, float64(rng.Int64N(1 << 52)), 1}))
 	}
 	words := g.words.Load()
-	for _, w := range g.Workers() {
+	for _, w := range g.workers {
 		for _, waiting := range w.waiting {
 			words += int64(cap(waiting))
 		}
@@ -337,7 +337,7 @@ func TestBadValues(t *testing.T) {
 	g := NewGroup(Grouping{Rule{Kind: Mean}, key}, 1, 1)
 	defer g.Close()
 	for _, v := range []float64{1.001, -2, math.NaN(), math.Inf(1)} {
-		if err := g.Workers()[0].Add([]float64{v, 1, 2}); err == nil {
+		if err := g.Adds()[0]([]float64{v, 1, 2}); err == nil {
 			t.Errorf("%v was added", v)
 		}
 	}

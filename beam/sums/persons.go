@@ -81,11 +81,7 @@ func (f *group) group(ctx context.Context, s Shard, emit func(int, Piece)) error
 	copy(options.PersonKey[:], f.PersonKey)
 	g := persons.NewGroup(f.How, len(f.Design.Columns()), runtime.GOMAXPROCS(0))
 	defer g.Close()
-	var adds []func(rows []float64) error
-	for _, w := range g.Workers() {
-		adds = append(adds, w.Add)
-	}
-	if err := options.Scan(ctx, rows, f.Design, adds...); err != nil {
+	if err := options.Scan(ctx, rows, f.Design, g.Adds()...); err != nil {
 		return err
 	}
 	var enclosed table.Enclosed

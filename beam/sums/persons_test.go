@@ -15,7 +15,7 @@ func TestPieces(t *testing.T) {
 	how := persons.Grouping{Rule: persons.Rule{Kind: persons.Mean}}
 	g := persons.NewGroup(how, 1, 1)
 	defer g.Close()
-	must.Do(t, g.Workers()[0].Add([]float64{0.5, 1, 2, -0.5, 1, 2}))
+	must.Do(t, g.Adds()[0]([]float64{0.5, 1, 2, -0.5, 1, 2}))
 	var pieces []Piece
 	err := g.Encode(func(part int, groups []byte, last bool) error {
 		if part == 0 {

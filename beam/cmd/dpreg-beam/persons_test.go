@@ -83,7 +83,7 @@ func TestPersonsOnEngines(t *testing.T) {
 	source := must.Get(table.Find(filepath.Join(folder, "rows")))(t)
 	group := persons.NewGroup(how, 2, 1)
 	defer group.Close()
-	must.Do(t, options.Scan(t.Context(), source, d, group.Workers()[0].Add))
+	must.Do(t, options.Scan(t.Context(), source, d, group.Adds()[0]))
 	var told persons.Told
 	want := must.Get(pass.Gather(1, func(sinks ...func([]float64) error) (err error) {
 		told, err = group.Each(context.Background(), sinks...)

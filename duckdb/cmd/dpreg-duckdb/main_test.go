@@ -104,7 +104,7 @@ func TestPersons(t *testing.T) {
 			t.Helper()
 			g := persons.NewGroup(persons.Grouping{Rule: persons.Rule{Kind: persons.Mean}}, 2, 1)
 			defer g.Close()
-			must.Do(t, scan(g.Workers()[0].Add))
+			must.Do(t, scan(g.Adds()[0]))
 			a := ssp.NewAccumulator(2)
 			must.Get(g.Each(t.Context(), a.AddRows))(t)
 			return pushdowntest.Text(a.Statistics())
