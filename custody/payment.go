@@ -92,7 +92,7 @@ func OpenLedger(ctx context.Context, say func(text string), path string) (*ledge
 	if err != nil {
 		return nil, LedgerError(err)
 	}
-	if l.Taken() {
+	if l.Taken {
 		say(fmt.Sprintf("other users had rights on %s: only its owner can use it now", path))
 	}
 	return l, nil

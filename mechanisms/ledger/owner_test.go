@@ -41,8 +41,8 @@ func TestOwnerOnly(t *testing.T) {
 	must.Do(t, errors.Join(os.Symlink(path, link), os.WriteFile(path+"-journal", nil, 0o600), os.WriteFile(data, nil, 0o600),
 		os.Chmod(path, 0o664), os.Chmod(path+"-journal", 0o664), os.Chmod(data, 0o664)))
 	for _, taken := range []bool{true, false} { // from others, and at the first use alone
-		if l := open(t, link); l.Taken() != taken {
-			t.Errorf("rights were taken: %v", l.Taken())
+		if l := open(t, link); l.Taken != taken {
+			t.Errorf("rights were taken: %v", l.Taken)
 		}
 	}
 	mode(path, 0o600)

@@ -22,9 +22,10 @@ import (
 
 // Ledger is an open ledger. Any number of processes may have the same one open.
 type Ledger struct {
+	Taken bool // Open took rights from others than the owner
+
 	path  string
 	db    *sql.DB
-	taken bool                    // others than the owner had rights
 	known atomic.Pointer[History] // what this process checked; nil: nothing yet
 }
 
@@ -134,7 +135,7 @@ func Open(ctx context.Context, path string) (*Ledger, error) {
 	}
 	l := &Ledger{path: path, db: db}
 	if err = l.identify(ctx); err == nil {
-		l.taken, err = keepToOwner(path)
+		l.Taken, err = keepToOwner(path)
 	}
 	if err == nil {
 		err = checkAlone(path)
@@ -186,9 +187,6 @@ func (l *Ledger) identify(ctx context.Context) error {
 
 // Close closes the file.
 func (l *Ledger) Close() error { return l.db.Close() }
-
-// Taken tells whether Open took rights from others than the owner.
-func (l *Ledger) Taken() bool { return l.taken }
 
 // SetWritten notes that the release of a charge was written.
 func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
@@ -295,7 +293,7 @@ func fill(ctx context.Context, path string, b Budget, key Key) error {
 	if err != nil {
 		return err
 	}
-	if _, err := begin(ctx, tx, b, key); err != nil {
+	if err := begin(ctx, tx, b, key); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -305,14 +303,15 @@ func fill(ctx context.Context, path string, b Budget, key Key) error {
 }
 
 // begin writes the key, and the chain's first links.
-func begin(ctx context.Context, x executor, b Budget, key Key) (head string, err error) {
+func begin(ctx context.Context, x executor, b Budget, key Key) error {
 	sum := sha256.Sum256(fmt.Appendf(nil, "dpreg ledger %x", key))
 	id := fmt.Sprintf("%x", sum[:8]) // the chain has it, a hash of the key
-	if _, err = x.ExecContext(ctx, "INSERT INTO secret (one, id, key) VALUES (1, ?, ?)", id, key[:]); err == nil {
-		head, err = chain(ctx, x, "", b.event(id))
+	if _, err := x.ExecContext(ctx, "INSERT INTO secret (one, id, key) VALUES (1, ?, ?)", id, key[:]); err != nil {
+		return err
 	}
+	head, err := chain(ctx, x, "", b.event(id))
 	if err == nil && b.Epsilon != nil {
-		head, err = chain(ctx, x, head, b.totalEvent())
+		_, err = chain(ctx, x, head, b.totalEvent())
 	}
-	return head, err
+	return err
 }
