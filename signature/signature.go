@@ -41,20 +41,13 @@ func (s Statement) String() string {
 var errComment = errors.New("its comment is not one of dpreg")
 
 func parse(text string) (s Statement, err error) {
-	words := strings.Fields(text)
-	if len(words) != 5 || words[0] != "dpreg" {
-		return s, errComment
+	var when string
+	n, _ := fmt.Sscanf(text, "dpreg %s sha256:%s ledger:%s time:%s", &s.Program, &s.Digest, &s.Ledger, &when)
+	if n != 4 || len(strings.Fields(text)) != 5 {
+		return Statement{}, errComment
 	}
-	values := make([]string, 3)
-	for i, name := range []string{"sha256", "ledger", "time"} {
-		key, value, _ := strings.Cut(words[2+i], ":")
-		if key != name {
-			return s, errComment
-		}
-		values[i] = value
-	}
-	s = Statement{Program: words[1], Digest: values[0], Ledger: strings.TrimPrefix(values[1], "none")}
-	s.Time, err = time.Parse(time.RFC3339, values[2])
+	s.Ledger = strings.TrimPrefix(s.Ledger, "none")
+	s.Time, err = time.Parse(time.RFC3339, when)
 	return s, err
 }
 
