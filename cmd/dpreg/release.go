@@ -266,7 +266,7 @@ func (f *flags) open() (at remote, name string, err error) {
 		if err != nil {
 			return nil, "", usage(within("--from", err))
 		}
-		return t, t.Name(), nil
+		return t, t.Name, nil
 	}
 	parts, err := pushdown.ParseTable(f.table)
 	if err != nil {

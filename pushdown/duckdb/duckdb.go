@@ -33,8 +33,9 @@ func IsPlace(text string) bool { return strings.HasPrefix(text, prefix) }
 
 // Table is what the rows are selected from.
 type Table struct {
+	Name string // without its schema; empty of what has no name
+
 	program string
-	name    string
 	setup   string // statements before each query, after which there is the view of rows
 	columns []column
 }
@@ -65,7 +66,7 @@ func Open(ctx context.Context, place, table string) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		from, t.name = parsed.In(pushdown.DuckDB()), parsed[len(parsed)-1]
+		from, t.Name = parsed.In(pushdown.DuckDB()), parsed[len(parsed)-1]
 		t.setup = fmt.Sprintf("ATTACH '%s' AS dpreg_database (READ_ONLY);\nUSE dpreg_database;\n", strings.ReplaceAll(file, "'", "''"))
 	}
 	t.setup += fmt.Sprintf("CREATE TEMPORARY VIEW %s AS SELECT * FROM %s\n;\n", view, from)
@@ -209,13 +210,10 @@ func (t *Table) suits(q *pushdown.Query) error {
 	})
 }
 
-// Name is what the table is called, without its schema; empty of what has no name.
-func (t *Table) Name() string { return t.name }
-
 // String is for messages: an expression, which may hold a key to a server, is not shown.
 func (t *Table) String() string {
-	if t.name == "" {
+	if t.Name == "" {
 		return "what --table names"
 	}
-	return "table " + t.name
+	return "table " + t.Name
 }

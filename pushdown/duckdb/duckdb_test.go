@@ -54,8 +54,8 @@ func TestSetup(t *testing.T) {
 		if strings.Join(rows.Header(), " ") != "x y t" {
 			t.Errorf("columns %q", rows.Header())
 		}
-		if rows.Name() != c.name {
-			t.Errorf("it is called %q", rows.Name())
+		if rows.Name != c.name {
+			t.Errorf("it is called %q", rows.Name)
 		}
 		if sql, err := os.ReadFile(filepath.Join(folder, "sql")); err != nil || string(sql) != c.want {
 			t.Errorf("%s: %q, error %v", place, sql, err)
