@@ -144,22 +144,14 @@ func (s *Settled) columns() int {
 	return s.inFrame()
 }
 
-// noises are those of the steps with this privacy, if all had the first frame.
-func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {
+// inLastLook is the noise on the statistics of the last step with this privacy, if it had the first frame.
+func (s *Settled) inLastLook(p release.Privacy) (release.Noise, error) {
 	budget, err := ssp.NewBudget(p)
 	if err != nil {
-		return nil, err
+		return release.Noise{}, err
 	}
 	l := &looker{Settled: &Settled{Order: s.Order, dummies: s.dummies, budget: budget, plan: s.shares(p)}}
-	first := ssp.RoundFrame(adaptive.First(s.inFrame()))
-	for t := range l.plan.Looks {
-		noise, err := l.noiseIn(first, t)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, noise)
-	}
-	return all, nil
+	return l.noiseIn(ssp.RoundFrame(adaptive.First(s.inFrame())), s.Steps-1)
 }
 
 // betterInSteps is ssp.Choose for several steps.

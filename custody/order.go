@@ -291,11 +291,7 @@ func (s *Settled) better() (release.Kind, float64, error) {
 // calibrate is the noise on the statistics.
 func (s *Settled) calibrate() (release.Noise, error) {
 	if s.Steps > 1 {
-		all, err := s.noises(s.left())
-		if err != nil {
-			return release.Noise{}, err
-		}
-		return all[s.Steps-1], nil
+		return s.inLastLook(s.left())
 	}
 	return s.inOneLook(s.left(), s.Mechanism)
 }
