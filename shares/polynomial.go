@@ -30,17 +30,17 @@ func split(z []*big.Int, threshold, n int) [][]*big.Int {
 			q[k] = c
 		}
 		for i := range values {
-			values[i] = append(values[i], value(q, int64(i+1)))
+			values[i] = append(values[i], value(q, big.NewInt(int64(i+1))))
 		}
 	}
 	return values
 }
 
 // value is q(x), by Horner's rule.
-func value(q []*big.Int, x int64) *big.Int {
-	at, v := big.NewInt(x), new(big.Int)
+func value(q []*big.Int, x *big.Int) *big.Int {
+	v := new(big.Int)
 	for k := len(q) - 1; k >= 0; k-- {
-		v.Mul(v, at)
+		v.Mul(v, x)
 		v.Add(v, q[k])
 		v.Mod(v, prime)
 	}

@@ -63,12 +63,9 @@ func (g *Group) Split(key Key, from int, z []*big.Int) (sealed [][]byte, err err
 // of whole shares. It is a function of z, so the total of it tells nothing that the total of z does not.
 func (g *Group) check(z []*big.Int) *big.Int {
 	seed := sha256.Sum256(append([]byte("dpreg check "), g.Session[:]...))
-	r, sum := new(big.Int).SetBytes(seed[:width]), new(big.Int)
-	for l := len(z) - 1; l >= 0; l-- {
-		sum.Add(sum, z[l])
-		sum.Mod(sum.Mul(sum, r), prime)
-	}
-	return sum
+	r := new(big.Int).SetBytes(seed[:width])
+	sum := value(z, r)
+	return sum.Mod(sum.Mul(sum, r), prime)
 }
 
 // Add opens what members, who are the keys of sealed, sealed for this one, and adds it up. It is
