@@ -119,8 +119,8 @@ func (p *Posterior) Ask(level float64, questions ...string) (*Answers, error) {
 func (n *names) usual() (all []string) {
 	covariates := n.columns[:len(n.columns)-1]
 	if _, err := n.moments(); err != nil { // nothing but coefficients
-		for k := range n.q {
-			all = append(all, n.spelt(n.labels[n.place[n.theta(k)]])+" > 0")
+		for _, at := range n.theta {
+			all = append(all, n.spelt(n.labels[at])+" > 0")
 		}
 		return all
 	}

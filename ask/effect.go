@@ -43,9 +43,6 @@ func (n *names) effect(of *expression.Node) (value, error) {
 		return value{}, err
 	}
 	p := &point{names: n, maker: m, base: make([]float64, len(m.Columns)), row: make([]float64, m.Width())}
-	for k := range n.q {
-		p.coefficients = append(p.coefficients, n.place[n.theta(k)])
-	}
 	for i := range m.Columns {
 		p.mean = append(p.mean, p.meanOf(i))
 	}
@@ -77,10 +74,9 @@ func (n *names) effect(of *expression.Node) (value, error) {
 // point is where an effect is evaluated.
 type point struct {
 	*names
-	maker        *schema.Maker
-	coefficients []int     // their places in draws
-	mean         []mean    // of the maker's columns
-	base, row    []float64 // of the maker's columns, of the covariates
+	maker     *schema.Maker
+	mean      []mean    // of the maker's columns
+	base, row []float64 // of the maker's columns, of the covariates
 }
 
 // mean is where the mean of a column is (v − shift)/slope, v being draw[at]; at -1 where it is not known.
@@ -155,7 +151,7 @@ func (p *point) difference(draw []float64, set func(float64), a, b float64) floa
 // expected is E(y | u) of a draw.
 func (p *point) expected(draw []float64) float64 {
 	p.maker.Row(p.row, p.base)
-	eta, slopes := 0.0, p.coefficients
+	eta, slopes := 0.0, p.theta
 	if p.Design.Intercept {
 		eta, slopes = draw[slopes[0]], slopes[1:]
 	}

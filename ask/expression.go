@@ -19,8 +19,8 @@ type value struct {
 
 // constant is a number.
 func (n *names) constant(v float64) value {
-	w := make([]float64, n.q+1)
-	w[n.q] = v
+	w := make([]float64, len(n.theta)+1)
+	w[len(n.theta)] = v
 	return value{func([]float64) float64 { return v }, w}
 }
 

@@ -19,15 +19,14 @@ const intercept = "(Intercept)"
 // names are what the words of a question stand for, given the columns of draws.
 type names struct {
 	*Posterior
-	q       int            // coefficients
 	labels  []string       // of the columns
 	columns []string       // of the design: covariates, response
 	place   map[string]int // of a parameter's name
+	theta   []int          // places of the coefficients
 }
 
 func newNames(p *Posterior) (*names, error) {
 	n := &names{Posterior: p, columns: schema.Names(p.Design.Columns()), place: make(map[string]int)}
-	n.q = model.DesignShape(p.Design).Q()
 	covariates := n.columns[:len(n.columns)-1]
 	for j, name := range p.Draws.Names {
 		of, ok := model.ParseParameter(name)
@@ -40,17 +39,16 @@ func newNames(p *Posterior) (*names, error) {
 		n.place[name] = j
 		n.labels = append(n.labels, of.Label(covariates, p.Custodians))
 	}
-	for k := range n.q {
-		if _, ok := n.place[n.theta(k)]; !ok {
-			return nil, fmt.Errorf("the draws have no parameter %s", n.theta(k))
+	shape := model.Shape{P: len(covariates), Intercept: p.Design.Intercept}
+	for k := range shape.Q() {
+		name := model.Parameter{Kind: model.Theta, K: k + shape.First()}.Name()
+		at, ok := n.place[name]
+		if !ok {
+			return nil, fmt.Errorf("the draws have no parameter %s", name)
 		}
+		n.theta = append(n.theta, at)
 	}
 	return n, nil
-}
-
-// theta is the name of the k-th coefficient.
-func (n *names) theta(k int) string {
-	return model.Parameter{Kind: model.Theta, K: k + model.DesignShape(n.Design).First()}.Name()
 }
 
 // special is the name with which a text begins that needs no backquotes though others of
@@ -73,11 +71,9 @@ func (n *names) special(text string) (longest string, size int) {
 // column is that of draws.
 func (n *names) column(at int) value {
 	v := value{at: func(draw []float64) float64 { return draw[at] }}
-	for k := range n.q {
-		if n.place[n.theta(k)] == at {
-			v.affine = make([]float64, n.q+1)
-			v.affine[k] = 1
-		}
+	if k := slices.Index(n.theta, at); k >= 0 {
+		v.affine = make([]float64, len(n.theta)+1)
+		v.affine[k] = 1
 	}
 	return v
 }
