@@ -309,10 +309,7 @@ func placeNew(path string, mode fs.FileMode, move func(from, to string) error, v
 	if err != nil {
 		return err
 	}
-	err = files.Place(path, mode, move, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	err = files.Place(path, mode, move, files.Text(append(text, '\n')))
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists: choose another name, or remove it first", filepath.Clean(path))
 	}

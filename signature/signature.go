@@ -132,10 +132,7 @@ func (k Key) Sign(path string, s Statement) error {
 		return err
 	}
 	signed := hashed.SignWithComments(k.PrivateKey, s.String(), "signature of a release by the key "+name(k.ID()))
-	return files.Write(path+Suffix, 0o644, func(w io.Writer) error {
-		_, err := w.Write(signed)
-		return err
-	})
+	return files.Write(path+Suffix, 0o644, files.Text(signed))
 }
 
 func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }

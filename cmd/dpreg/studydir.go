@@ -158,11 +158,7 @@ func (f *study) open(study *calibration.Study, shard calibration.Shard) (*calibr
 		return nil, nil, within("--save", usage(err))
 	}
 	if begins {
-		design := func(w io.Writer) error {
-			_, err := w.Write(study.Description)
-			return err
-		}
-		if err := files.Write(designOf(dir), mode, design); err != nil {
+		if err := files.Write(designOf(dir), mode, files.Text(study.Description)); err != nil {
 			return nil, nil, within("--save", errors.Join(err, journal.Close()))
 		}
 	}

@@ -144,10 +144,15 @@ func fill(f *os.File, mode fs.FileMode, write func(io.Writer) error) error {
 
 // WriteNew writes text, and a line's end, to a file that must not exist.
 func WriteNew(path string, mode fs.FileMode, text []byte) error {
-	return Place(path, mode, MoveNew, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+	return Place(path, mode, MoveNew, Text(append(text, '\n')))
+}
+
+// Text is what writes a text.
+func Text(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
-	})
+	}
 }
 
 // WriteKey writes a secret key, for its owner alone, and what is public of it, or neither. None is overwritten.
