@@ -256,7 +256,7 @@ func (s *Session) String() string {
 }
 
 // Write writes the session to a file, which must not exist.
-func (s *Session) Write(path string) error { return writeNew(path, 0o644, s) }
+func (s *Session) Write(path string) error { return writeNew(path, files.MoveNew, s) }
 
 // ReadSession reads it.
 func ReadSession(path string) (*Session, error) {
@@ -299,19 +299,15 @@ func readAs(path, want string, to any, format *string) error {
 // written is the text of a file of a session.
 func written(v any) ([]byte, error) { return json.Marshal(v, jsontext.WithIndent("  ")) }
 
-// writeNew writes a file of a session, which must not exist.
-func writeNew(path string, mode fs.FileMode, v any) error {
-	return Misuse(placeNew(path, mode, files.MoveNew, v))
-}
-
-func placeNew(path string, mode fs.FileMode, move func(from, to string) error, v any) error {
+// writeNew writes a file of a session, which must not exist, and has move put it there: files.MoveNew, or what does so.
+func writeNew(path string, move func(from, to string) error, v any) error {
 	text, err := written(v)
 	if err != nil {
-		return err
+		return Misuse(err)
 	}
-	err = files.Place(path, mode, move, files.Text(append(text, '\n')))
+	err = files.Place(path, 0o644, move, files.Text(append(text, '\n')))
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists: choose another name, or remove it first", filepath.Clean(path))
+		return Misusef("%s exists: choose another name, or remove it first", filepath.Clean(path))
 	}
-	return err
+	return Misuse(err)
 }

@@ -51,7 +51,7 @@ func (s *Session) Share(ctx context.Context, o Order, key MemberKey) error {
 	}
 	return spend(ctx, order, read, func(sealed [][]byte, _ bool, _ *Payment) error {
 		f := sharesFile{Format: sharesFormat, Session: s, Custodian: s.Custodians[at].Name, Simulated: order.entropy().IsSimulated(), Sealed: sealed}
-		if err := writeNew(order.Path, 0o644, f); err != nil {
+		if err := writeNew(order.Path, files.MoveNew, f); err != nil {
 			return err
 		}
 		spent := Describe(s.Privacy)
@@ -168,7 +168,7 @@ func Mask(key MemberKey, path string, from []string) error {
 		}
 		return files.MoveNew(temporary, target)
 	}
-	return Misuse(placeNew(path, 0o644, spent, m))
+	return writeNew(path, spent, m)
 }
 
 // collect reads the shares, and what of them is for the custodian with the key.
