@@ -61,8 +61,7 @@ func FindMode(of model.Family, most float64, rows *vi.Rows, precision float64) (
 		if !dense.Cholesky(m.Root, q) {
 			return nil, errors.New("rows leave a coefficient open: columns are constant, or combinations of others")
 		}
-		dense.SolveLower(m.Root, q, step)
-		dense.SolveLowerT(m.Root, q, step)
+		dense.Solve(m.Root, q, step)
 		size := floats.Norm(step, 1)
 		floats.AddScaled(m.Theta, min(1, farthestStep/size), step)
 		if size < lastStep*(1+math.Sqrt(dot(m.Theta, m.Theta))) {

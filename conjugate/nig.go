@@ -179,8 +179,7 @@ func (s *NIGSampler) Update(dst, prior *NIG, xx, xy []float64, yy, n float64) bo
 	delta, fit := s.work[:q], s.work[q:][:q]
 	dense.SymMulVec(fit, xx, q, prior.Mean)
 	floats.SubTo(delta, xy[:q], fit)
-	dense.SolveLower(s.chol, q, delta)
-	dense.SolveLowerT(s.chol, q, delta)
+	dense.Solve(s.chol, q, delta)
 	floats.AddTo(dst.Mean[:q], prior.Mean[:q], delta)
 	dense.SymMulVec(fit, xx, q, dst.Mean)
 	rss := yy

@@ -127,8 +127,7 @@ func (r *regression) update() {
 	if dense.Cholesky(r.square, r.own) {
 		floats.ScaleTo(r.slope, -shrink, r.cross)
 		for k := range len(r.slope) / max(1, r.own) {
-			dense.SolveLower(r.square, r.own, r.of(k))
-			dense.SolveLowerT(r.square, r.own, r.of(k))
+			dense.Solve(r.square, r.own, r.of(k))
 		}
 	}
 	r.count = 0

@@ -162,8 +162,7 @@ func (c *state) drawLatent(rng *rand.Rand) bool {
 		c.resid[i] = math.Sqrt(w) * rng.NormFloat64()
 		c.gain[i] = c.obs.Z[i] - c.clt[i] - c.resid[i]
 	}
-	dense.SolveLower(c.chol, c.q, c.gain)
-	dense.SolveLowerT(c.chol, c.q, c.gain)
+	dense.Solve(c.chol, c.q, c.gain)
 	for i, w := range c.omega2 {
 		c.resid[i] += w * c.gain[i]
 		c.s[i] = c.obs.Z[i] - c.resid[i]

@@ -32,8 +32,7 @@ func (f *Conditional) Prepare() (logJ float64, ok bool) {
 	if !dense.Cholesky(f.Root, f.n) {
 		return 0, false
 	}
-	dense.SolveLower(f.Root, f.n, f.Mean)
-	dense.SolveLowerT(f.Root, f.n, f.Mean)
+	dense.Solve(f.Root, f.n, f.Mean)
 	return -0.5 * dense.LogDet(f.Root, f.n), true
 }
 

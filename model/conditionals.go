@@ -152,8 +152,7 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 	for k, v := range c.mean {
 		c.mean[k] = (c.sums.XY[k] - v) / x.Sigma2
 	}
-	dense.SolveLower(c.chol, q, c.mean)
-	dense.SolveLowerT(c.chol, q, c.mean)
+	dense.Solve(c.chol, q, c.mean)
 	floats.Add(c.mean, law.Mean)
 	return true
 }
@@ -252,8 +251,7 @@ func (c *Conditionals) drawCovariates(x *Params, n float64, rng *rand.Rand) bool
 	if !dense.Cholesky(c.root, p) {
 		return false
 	}
-	dense.SolveLower(c.root, p, c.apart)
-	dense.SolveLowerT(c.root, p, c.apart)
+	dense.Solve(c.root, p, c.apart)
 	for j, sd := range c.prior.MeanSD {
 		x.MuX[j] += sd * sd * c.apart[j]
 	}

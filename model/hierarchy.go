@@ -308,8 +308,7 @@ func (w *siteSpace) draw(eta []float64, g *gramRoot, root, theta []float64, sigm
 		}
 		w.u[i] = e
 	}
-	dense.SolveLower(w.chol, k, w.u)
-	dense.SolveLowerT(w.chol, k, w.u)
+	dense.Solve(w.chol, k, w.u)
 	for i, v := range w.u {
 		for l := range q {
 			eta[l] += w.a[i*q+l] * v

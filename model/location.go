@@ -224,8 +224,7 @@ func sandwich(n int, m, w []float64) (diagonal []float64, ok bool) {
 	for k := range n {
 		clear(row)
 		row[k] = 1
-		dense.SolveLower(root, n, row)
-		dense.SolveLowerT(root, n, row)
+		dense.Solve(root, n, row)
 		dense.SymMulVec(by, w, n, row)
 		diagonal = append(diagonal, floats.Dot(row, by))
 	}

@@ -149,8 +149,7 @@ func (l *Mixed) setRest(mu, tau []float64) bool {
 		for a, k := range l.apart {
 			l.by[a] = tau[j*l.p+k]
 		}
-		dense.SolveLower(l.v, q, l.by)
-		dense.SolveLowerT(l.v, q, l.by)
+		dense.Solve(l.v, q, l.by)
 		for _, k := range l.Rest {
 			l.within[j*l.p+k] = tau[j*l.p+k]
 			for a, c := range l.apart {

@@ -56,8 +56,7 @@ func laplaceEvidence(rows [][]float64, set uint, sd float64) float64 {
 			}
 		}
 		dense.Cholesky(h, q)
-		dense.SolveLower(h, q, g)
-		dense.SolveLowerT(h, q, g)
+		dense.Solve(h, q, g)
 		for k, v := range g {
 			theta[k] += v
 		}

@@ -307,8 +307,7 @@ func pin(prior *model.Prior, first, p int, in func(j int) bool) (*model.Prior, e
 	if !dense.Cholesky(lower, q) {
 		return nil, errors.New("the prior of the coefficients is improper")
 	}
-	dense.SolveLower(lower, q, right)
-	dense.SolveLowerT(lower, q, right)
+	dense.Solve(lower, q, right)
 	out.Theta.Mean = right
 	return &out, nil
 }

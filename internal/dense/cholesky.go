@@ -171,6 +171,13 @@ func cholesky5(l []float64) bool {
 	return true
 }
 
+// Solve solves L Lᵀ x = b in place: b, of length n, becomes x.
+// Only the lower triangle of the n×n matrix l is read.
+func Solve(l []float64, n int, b []float64) {
+	SolveLower(l, n, b)
+	SolveLowerT(l, n, b)
+}
+
 // SolveLower solves L x = b in place: b, of length n, becomes x.
 // Only the lower triangle of the n×n matrix l is read.
 func SolveLower(l []float64, n int, b []float64) {

@@ -326,8 +326,7 @@ func logTheta(t *testing.T, s *levelSpoke, prior *model.Prior) float64 {
 	if !dense.Cholesky(m, size) {
 		t.Fatal("no law of θ")
 	}
-	dense.SolveLower(m, size, linear)
-	dense.SolveLowerT(m, size, linear)
+	dense.Solve(m, size, linear)
 	floats.SubTo(linear, s.theta, linear)
 	dense.MulLowerTVec(linear, m, size, linear)
 	return 0.5 * (dense.LogDet(m, size) - floats.Dot(linear, linear))

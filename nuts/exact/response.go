@@ -79,8 +79,7 @@ func (r *response) value(t *statistics, ell float64, lambda []float64) (logp flo
 	if !dense.Cholesky(r.chol, p) {
 		return 0, false
 	}
-	dense.SolveLower(r.chol, p, r.beta)
-	dense.SolveLowerT(r.chol, p, r.beta)
+	dense.Solve(r.chol, p, r.beta)
 	quad := r.fit(t)
 	return logp - t.n*ell - 0.5*(dense.LogDet(r.chol, p)+quad) + r.sigma.value(ell, inverse), true
 }
