@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // Params are the parameters in scaled units. MuX and Tau are empty where x has
@@ -240,12 +242,7 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 }
 
 // Own counts a custodian's coefficients and sigma.
-func (l Layout) Own() int {
-	if l.linked() {
-		return l.Shape.Q()
-	}
-	return l.Shape.Q() + 1
-}
+func (l Layout) Own() int { return l.Shape.Q() + number.Indicator[int](!l.linked()) }
 
 // Rows is the number of rows of release j, from 0.
 func (l Layout) Rows(j int) Parameter { return l.of(Rows, j) }
@@ -261,14 +258,8 @@ func (l Layout) of(kind Kind, j int) Parameter {
 func (l Layout) linked() bool { return l.Family != Normal }
 
 // behind counts the last columns of draws that release j has, its dispersion and its number of rows.
-func (l Layout) behind(j int) (n int) {
-	if l.Family == Poisson {
-		n++
-	}
-	if l.Latent[j] {
-		n++
-	}
-	return n
+func (l Layout) behind(j int) int {
+	return number.Indicator[int](l.Family == Poisson) + number.Indicator[int](l.Latent[j])
 }
 
 // OfOne counts those that only draws of one release have, 0 of several.

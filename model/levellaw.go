@@ -103,11 +103,7 @@ func (l *LevelLaw) Set(x *Params) {
 			y = x.Theta[0]
 		}
 		for c, theta := range dummies {
-			if l.shape.Has(level, c) {
-				y += theta
-			} else {
-				y -= theta
-			}
+			y += l.shape.Sign(level, c) * theta
 		}
 		for j, b := range beta {
 			own[j] += x.MuX[k+j]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -329,12 +330,7 @@ func (s *stating) scales(all []scaleFile) error {
 
 func (s *stating) scale(f scaleFile) (Scale, error) {
 	out, p := Scale{SD: f.SD, Dof: f.Dof, Sigma: f.Sigma}, s.Covariates.Dim()
-	kinds := 0
-	for _, stated := range []bool{f.Sigma, f.Covariates != nil, f.Coefficients != nil} {
-		if stated {
-			kinds++
-		}
-	}
+	kinds := number.Indicator[int](f.Sigma) + number.Indicator[int](f.Covariates != nil) + number.Indicator[int](f.Coefficients != nil)
 	s.refuse(!(f.SD > 0), "sd must be above 0")
 	s.refuse(f.Dof != 0 && !(f.Dof >= 1 && f.Dof <= mostDof), "dof must be from 1 to %d", mostDof)
 	s.refuse(f.Dof != 0 && f.Coefficients == nil, "dof is of coefficients")

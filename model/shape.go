@@ -1,6 +1,9 @@
 package model
 
-import "github.com/dpreg/dpreg/schema"
+import (
+	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/schema"
+)
 
 // Shape says how large the regression is: P covariates, and whether θ has an
 // intercept.
@@ -66,12 +69,7 @@ func (s Shape) M() int { return s.P + 1 }
 func (s Shape) Q() int { return s.P + s.first() }
 
 // first is the index in θ of the first slope: 1 with an intercept, else 0.
-func (s Shape) first() int {
-	if s.Intercept {
-		return 1
-	}
-	return 0
-}
+func (s Shape) first() int { return number.Indicator[int](s.Intercept) }
 
 // Statistics is the length of s: m linear and m(m+1)/2 quadratic sums.
 func (s Shape) Statistics() int { return statistics(s.M()) }
