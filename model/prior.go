@@ -273,13 +273,7 @@ func (t *apart) leave(p *Prior, j int) {
 		}
 		n := len(s.Coefficients)
 		marginalise(s.Precision, n, at)
-		var rest []float64
-		for r, row := range rowsOf(s.Precision, n) {
-			if r != at {
-				rest = append(append(rest, row[:at]...), row[at+1:]...)
-			}
-		}
-		s.Coefficients, s.Precision = slices.Delete(s.Coefficients, at, at+1), rest
+		*s = s.without(func(place int) bool { return place == t.first+j })
 	}
 	p.drop(Scale.empty)
 }
@@ -287,23 +281,23 @@ func (t *apart) leave(p *Prior, j int) {
 // Without is the scale given that some of its coefficients, of these places in θ, are at their means: each adds a degree
 // of freedom. It is false where it is of nothing else.
 func (s Scale) Without(pinned func(place int) bool) (Scale, bool) {
-	out, n := s, len(s.Coefficients)
-	out.Coefficients, out.Precision = nil, nil
-	for r, k := range s.Coefficients {
-		if pinned(k) {
-			continue
-		}
-		out.Coefficients = append(out.Coefficients, k)
-		for c, l := range s.Coefficients {
-			if !pinned(l) {
-				out.Precision = append(out.Precision, s.Precision[r*n+c])
-			}
-		}
-	}
-	if more := n - len(out.Coefficients); more > 0 {
+	out := s.without(pinned)
+	if more := len(s.Coefficients) - len(out.Coefficients); more > 0 {
 		out.Dof = max(s.Dof, 1) + float64(more)
 	}
 	return out, !out.empty()
+}
+
+// without is the scale of the other coefficients alone.
+func (s Scale) without(pinned func(place int) bool) Scale {
+	var left []int
+	for r, k := range s.Coefficients {
+		if !pinned(k) {
+			left = append(left, r)
+		}
+	}
+	s.Coefficients, s.Precision = taken(s.Coefficients, left), block(s.Precision, len(s.Coefficients), left)
+	return s
 }
 
 // empty tells of a free scale that is of nothing.
