@@ -32,7 +32,7 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 		joint.Sites = []*model.Site{{Observation: &model.Observation{}}, {Observation: &model.Observation{}}}
 	}
 	draws := &posterior.Draws{Names: joint.Names(), Chains: make([][]float64, 1)}
-	conditionals, x, spread := model.NewConditionals(shape, prior, true), model.NewParams(shape), model.NewSpread(shape.Q())
+	conditionals, x, spread := model.NewConditionals(shape, prior, true), model.NewParams(shape), model.NewSpread(shape.Q(), nil)
 	mixture, phi := model.NewMixture(prior), make([]float64, spread.Dim())
 	for range n {
 		conditionals.DrawPrior(x, rng)

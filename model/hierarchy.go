@@ -56,7 +56,7 @@ func NewHierarchy(s Shape, prior *Prior, custodians int) *Hierarchy {
 	q := s.Q()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	mixture := NewMixture(prior)
-	h := &Hierarchy{Centre: vec(q + 1), Spread: NewSpread(q), mixture: mixture, prior: mixture.Theta, sums: NewSums(s),
+	h := &Hierarchy{Centre: vec(q + 1), Spread: NewSpread(q, nil), mixture: mixture, prior: mixture.Theta, sums: NewSums(s),
 		Root: vec((q + 1) * (q + 1)), block: vec(q * q), chol: vec(q * q), mean: vec(q), deviates: vec(q), space: newSiteSpace(q)}
 	h.Theta, h.Phi, h.unused = h.Centre[:q], vec(h.Spread.Dim()), vec(h.Spread.Dim())
 	h.density = h.marginal

@@ -41,7 +41,7 @@ func NewHub(t *Joint) *Hub {
 		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
 	}
 	if t.Partial {
-		h.Spread = t.NewSpread()
+		h.Spread = NewSpread(s.Q(), t.SpreadSD)
 		h.Centre = h.Centre[:len(h.Spread.Tau)]
 	}
 	return h

@@ -96,7 +96,7 @@ func TestUnits(t *testing.T) {
 // differences; R has a unit diagonal.
 func TestSpread(t *testing.T) {
 	const k = 5
-	s := NewSpread(k - 1)
+	s := NewSpread(k-1, nil)
 	rng := rand.New(rand.NewPCG(31, 2))
 	phi, gTau, gC := make([]float64, s.Dim()), make([]float64, k), make([]float64, k*k)
 	for i := range phi {

@@ -58,35 +58,22 @@ const (
 	linkSpread       = 0.4 // of a family, by the scale of the default prior
 )
 
-// NewSpread allocates for q coefficients and σ.
-func NewSpread(q int) *Spread {
-	s := newSpread(append(slices.Repeat([]float64{SpreadSD}, q), 2*SpreadLogSigmaSD))
-	s.Factor[len(s.Factor)-1], s.q = 1, q
-	return s
-}
-
-// newSpread is that of coefficients alone, of which these are the sds of τ.
-func newSpread(sd []float64) *Spread {
+// NewSpread allocates for q coefficients and σ, or, given sds of τ of a family, for these alone.
+func NewSpread(q int, sd []float64) *Spread {
+	if sd == nil {
+		sd = append(slices.Repeat([]float64{SpreadSD}, q), 2*SpreadLogSigmaSD)
+	}
 	k := len(sd)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Spread{Tau: vec(k), Factor: vec(k * k), GTau: vec(k), GFactor: vec(k * k), tanh: vec(k * k), sd: sd, q: k}
-}
-
-// NewSpread is that of the problem's custodians.
-func (t *Joint) NewSpread() *Spread {
-	if t.Family != Normal {
-		return newSpread(t.SpreadSD)
-	}
-	return NewSpread(t.Shape.Q())
+	s := &Spread{Tau: vec(k), Factor: vec(k * k), GTau: vec(k), GFactor: vec(k * k), tanh: vec(k * k), sd: sd, q: q}
+	s.Factor[k*k-1] = 1 // that of σ; of a family Constrain writes it
+	return s
 }
 
 // NewSpread is that of the problem's custodians, of a design in common units.
 func (p *Problem) NewSpread(d *schema.Design) (*Spread, error) {
 	sd, err := p.Family.spreadSDs(d, p.Releases)
-	if err != nil {
-		return nil, err
-	}
-	return (&Joint{Shape: DesignShape(d), Family: p.Family, SpreadSD: sd}).NewSpread(), nil
+	return NewSpread(DesignShape(d).Q(), sd), err
 }
 
 // Dim returns k + q(q−1)/2.

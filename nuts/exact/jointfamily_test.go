@@ -42,7 +42,7 @@ func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []f
 	truth, conditionals := model.NewParams(c.shape), model.NewConditionals(c.shape, prior, true)
 	conditionals.DrawPrior(truth, rng)
 	var counts, pooled []float64
-	spread := t.NewSpread()
+	spread := model.NewSpread(c.shape.Q(), t.SpreadSD)
 	if c.partial {
 		spread.DrawPrior(make([]float64, spread.Dim()), rng)
 		pooled = make([]float64, c.shape.Q()*(c.shape.Q()+1)/2)
