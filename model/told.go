@@ -28,18 +28,13 @@ type Told struct {
 	Known   int // the place in Z of Σv² = n of a column that is −1 or 1, which is told without noise; −1: there is none
 
 	Response *ToldOfResponse // nil: the factor is a covariate
-	Levels   []*Level        // where products are per level: those of each; nil: they are over all rows
+	Levels   []*Site         // where products are per level: those of each; nil: they are over all rows
 }
 
-// Level is what a release tells of the rows of a level, of the columns that sums are of alone: all has noise, that on the
-// number of rows too, unless n is public and the other levels tell it. What each column of the model is there is Columns.
-type Level struct {
-	*Observation
-	Columns []release.InLevel
-}
-
-// observePerLevel reads products per level. Levels of fewer rows than columns and one more have no scatter with a density.
-func observePerLevel(r *release.Release) (all []*Level, err error) {
+// observePerLevel reads products per level: what a release tells of the rows of each, of the columns that sums are of
+// alone. All has noise, that on the number of rows too, unless n is public and the other levels tell it. Levels of fewer
+// rows than columns and one more have no scatter with a density.
+func observePerLevel(r *release.Release) (all []*Site, err error) {
 	l := r.Levels
 	_, columns, err := release.WithinLevels(&r.Schema, l.Factor, l.Dummies())
 	if err != nil {
@@ -59,7 +54,7 @@ func observePerLevel(r *release.Release) (all []*Level, err error) {
 		if at := i - len(l.Sums) + len(l.Counts); at >= 0 {
 			o.Count.Noisy, o.Count.Scale = l.Counts[at], r.Noise.Scale
 		}
-		all = append(all, &Level{o, of})
+		all = append(all, &Site{Observation: o, Units: Identity(q), Upper: r.Schema.Response.Upper, Columns: of})
 	}
 	return all, nil
 }

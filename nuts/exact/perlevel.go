@@ -23,9 +23,8 @@ import (
 
 // levelsOf are the levels of a release as sites, and the prior of their covariates.
 func levelsOf(t *model.Joint) *model.Joint {
-	site := t.Sites[0]
-	levels := site.Told.Levels
-	own := &model.Joint{Shape: levels[0].Shape, Frame: t.Frame}
+	levels := t.Sites[0].Told.Levels
+	own := &model.Joint{Shape: levels[0].Shape, Frame: t.Frame, Sites: levels}
 	columns := make([]int, own.Shape.P)
 	for c, of := range levels[0].Columns[:t.Shape.P] {
 		if of.Slope == 1 && of.Constant == 0 {
@@ -33,9 +32,6 @@ func levelsOf(t *model.Joint) *model.Joint {
 		}
 	}
 	own.Prior = t.Prior.Within(columns)
-	for _, l := range levels {
-		own.Sites = append(own.Sites, &model.Site{Observation: l.Observation, Units: model.Identity(own.Shape.M()), Upper: site.Upper, Columns: l.Columns})
-	}
 	return own
 }
 

@@ -84,7 +84,7 @@ func (c crossedLevels) draw(t *testing.T, prior func(model.Shape) *model.Prior, 
 		} else {
 			o.N = max(least, float64(c.n)-counts[1])
 		}
-		told.Levels = append(told.Levels, &model.Level{Observation: o, Columns: columns[l]})
+		told.Levels = append(told.Levels, &model.Site{Observation: o, Units: model.Identity(inner.M()), Upper: 1, Columns: columns[l]})
 		n += rows
 		square += rows * ratio * ratio
 	}
