@@ -126,7 +126,6 @@ func (s *Site) projected(n float64) (z []float64, changed bool) {
 type Projection struct {
 	m       int
 	scatter []float64
-	factor  []float64
 	vectors []float64
 	values  []float64
 	work    []float64
@@ -134,9 +133,7 @@ type Projection struct {
 
 // NewProjection allocates for m columns.
 func NewProjection(m int) *Projection {
-	square := func() []float64 { return make([]float64, m*m) }
-	return &Projection{m: m, scatter: square(), factor: square(), vectors: square(),
-		values: make([]float64, m), work: make([]float64, m*m)}
+	return &Projection{m: m, scatter: make([]float64, m*m), vectors: make([]float64, m*m), values: make([]float64, m), work: make([]float64, m*m)}
 }
 
 // Apply projects s, canonical order, of n rows in place and reports whether it
@@ -144,28 +141,22 @@ func NewProjection(m int) *Projection {
 func (p *Projection) Apply(s []float64, n float64) bool {
 	m := p.m
 	Scatter(p.scatter, s, m, n)
-	copy(p.factor, p.scatter)
-	if dense.Cholesky(p.factor, m) {
+	copy(p.work, p.scatter)
+	if dense.Cholesky(p.work, m) {
 		return false
 	}
 	dense.SymEigen(p.values, p.vectors, p.scatter, m, p.work)
-	clipped := false
-	for i, v := range p.values {
-		if v < 0 {
-			p.values[i], clipped = 0, true
-		}
-	}
-	if !clipped {
+	if !(p.values[0] < 0) {
 		return false
 	}
+	for i, v := range p.values {
+		p.values[i] = max(v, 0)
+	}
+	dense.FromEigen(p.scatter, p.values, p.vectors, m)
 	at := m
 	for j := range m {
 		for k := j; k < m; k++ {
-			a := 0.0
-			for i, v := range p.values {
-				a += v * p.vectors[j*m+i] * p.vectors[k*m+i]
-			}
-			s[at] = a + s[j]*s[k]/n
+			s[at] = p.scatter[j*m+k] + s[j]*s[k]/n
 			at++
 		}
 	}

@@ -3,8 +3,6 @@ package model
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -42,15 +40,11 @@ func Releases(all []*release.Release, in *schema.Frame) *Released {
 		}
 	}
 	values, vectors := make([]float64, p), make([]float64, p*p)
-	dense.SymEigen(values, vectors, slices.Clone(x.Tau), p, make([]float64, p*p))
-	clear(x.Tau)
+	dense.SymEigen(values, vectors, x.Tau, p, make([]float64, p*p))
 	least := 1e-3 * max(slices.Max(values), 1e-9)
-	dense.Transpose(vectors, p)
 	for k, v := range values {
-		vector := vectors[k*p : (k+1)*p]
-		for i, a := range vector {
-			floats.AddScaled(x.Tau[i*p:(i+1)*p], max(v, least)*a, vector)
-		}
+		values[k] = max(v, least)
 	}
+	dense.FromEigen(x.Tau, values, vectors, p)
 	return t
 }

@@ -102,15 +102,7 @@ func raised(dst, a []float64, p int, least float64) {
 	for i, v := range values {
 		values[i] = max(v, least)
 	}
-	for j := range p {
-		for k := range p {
-			sum := 0.0
-			for i, v := range values {
-				sum += v * vectors[j*p+i] * vectors[k*p+i]
-			}
-			dst[j*p+k] = sum
-		}
-	}
+	dense.FromEigen(dst, values, vectors, p)
 }
 
 // latent is a party with the S at which its chain stands.

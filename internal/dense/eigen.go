@@ -110,6 +110,19 @@ func sortRows(values, v []float64, n int) {
 	}
 }
 
+// FromEigen writes V diag(values) Vᵀ into the n×n dst, of vectors as SymEigen has them.
+func FromEigen(dst, values, vectors []float64, n int) {
+	for i := range n {
+		for j := range n {
+			sum := 0.0
+			for k, v := range values[:n] {
+				sum += v * vectors[i*n+k] * vectors[j*n+k]
+			}
+			dst[i*n+j] = sum
+		}
+	}
+}
+
 // Transpose transposes the n×n matrix a in place.
 func Transpose(a []float64, n int) {
 	for i := range n {
