@@ -38,10 +38,10 @@ func checkAbove(name string, v, limit float64) error {
 	return nil
 }
 
-// positiveDefinite returns a copy of the n×n matrix a, its lower triangle
+// PositiveDefinite returns a copy of the n×n matrix a, its lower triangle
 // mirrored, or an error that says why it is no symmetric positive definite
 // matrix.
-func positiveDefinite(name string, a []float64, n int) ([]float64, error) {
+func PositiveDefinite(name string, a []float64, n int) ([]float64, error) {
 	if len(a) != n*n {
 		return nil, fmt.Errorf("%s has %d elements: a mean of length %d needs %d by %d", name, len(a), n, n, n)
 	}

@@ -35,7 +35,7 @@ func NewNIG(mean, precision []float64, shape, scale float64) (*NIG, error) {
 	if len(mean) == 0 {
 		return nil, errors.New("theta mean is empty: give one number for each coefficient")
 	}
-	m, err := positiveDefinite("theta precision", precision, len(mean))
+	m, err := PositiveDefinite("theta precision", precision, len(mean))
 	err = cmp.Or(checkVector("theta mean", mean), err, checkAbove("sigma2 shape", shape, 0), checkAbove("sigma2 scale", scale, 0))
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type NIW struct {
 // scale of another size, asymmetric or not positive definite (with its smallest
 // eigenvalue), kappa not above 0, dof not above p − 1, anything not finite.
 func NewNIW(mean []float64, kappa float64, scale []float64, dof float64) (*NIW, error) {
-	m, err := positiveDefinite("covariates scale", scale, len(mean))
+	m, err := PositiveDefinite("covariates scale", scale, len(mean))
 	err = cmp.Or(checkVector("covariates mean", mean), checkAbove("covariates kappa", kappa, 0), err, checkAbove("covariates dof", dof, float64(len(mean)-1)))
 	if err != nil {
 		return nil, err

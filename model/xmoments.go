@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 )
@@ -32,22 +33,11 @@ func (l NormalX) Moments(p int) (*XMoments, error) {
 	return normalMoments(l.Mean, l.Covariance), nil
 }
 
-// asymmetry is what a change of units leaves by rounding.
-const asymmetry = 1e-12
-
 func (l NormalX) check(p int) error {
 	if len(l.Mean) != p || len(l.Covariance) != p*p {
 		return fmt.Errorf("a normal law of %d covariates with %d covariances, the model has %d covariates", len(l.Mean), len(l.Covariance), p)
 	}
-	a := slices.Clone(l.Covariance)
-	symmetric := true
-	for j := range p {
-		for k := range j {
-			u, v := a[j*p+k], a[k*p+j]
-			symmetric = symmetric && math.Abs(u-v) <= asymmetry*max(math.Abs(u), math.Abs(v))
-		}
-	}
-	if !symmetric || !dense.Cholesky(a, p) {
+	if _, err := conjugate.PositiveDefinite("covariance", l.Covariance, p); err != nil {
 		return errors.New("the covariance of the normal law of the covariates is not symmetric and positive definite")
 	}
 	return nil
