@@ -227,7 +227,7 @@ type PriorSpec struct {
 // The priors that have names.
 const (
 	DefaultPrior = "default" // what Infer takes by itself, of each release; for Resampled data alone
-	BoxPrior     = "box"     // model.BoxPrior
+	BoxPrior     = "box"     // model.Family.BoxPrior
 	PaperPrior   = "paper"   // of Figure 3: NIG(0, .5/19·I, 20, .5), NIW(0, 1, I, 50)
 )
 
@@ -265,7 +265,7 @@ func (s PriorSpec) of(d *schema.Design, family model.Family) (*model.Prior, erro
 	case len(s.File) == 0:
 		return nil, errors.New("it is missing")
 	}
-	return model.BoxPrior(shape).Read(bytes.NewReader(s.File), "prior", d, "")
+	return model.Normal.BoxPrior(shape).Read(bytes.NewReader(s.File), "prior", d, "")
 }
 
 // paperPrior is that of Bernstein & Sheldon's Figure 3, where p = 1.

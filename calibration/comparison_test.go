@@ -262,7 +262,7 @@ func TestRegressionPrior(t *testing.T) {
 
 // Shape of the prior that DP-VI and DP-PVI take for granted.
 func TestBoxPriorIsDiagonal(t *testing.T) {
-	prior := model.BoxPrior(model.Shape{P: 3, Intercept: true})
+	prior := model.Normal.BoxPrior(model.Shape{P: 3, Intercept: true})
 	for i, v := range prior.Theta.Precision {
 		if i%5 != 0 && v != 0 {
 			t.Errorf("precision %v", prior.Theta.Precision)
@@ -344,7 +344,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 	shape := model.Shape{P: 2, Intercept: true}
 	study := &Study{Trials: 150, Compares: true}
 	for name, factor := range map[string]float64{"right": 1, "narrow": 0.5} {
-		s := &comparison{method: shrunk(factor, func(*example) {}), n: 50, fitter: fitter{columns: dpreg.UnitDesign(2), prior: model.BoxPrior(shape)}, data: Unclamped}
+		s := &comparison{method: shrunk(factor, func(*example) {}), n: 50, fitter: fitter{columns: dpreg.UnitDesign(2), prior: model.Normal.BoxPrior(shape)}, data: Unclamped}
 		study.Cells = append(study.Cells, Cell{Setting: Setting{Method: name}, Subject: s})
 	}
 	trials := must.Get(study.Run(context.Background(), Options{}))(t)

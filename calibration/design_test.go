@@ -171,7 +171,7 @@ func TestSensitivities(t *testing.T) {
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
 		sums := must.Get(f.sum(rows.next, 20, false, false))(t)
-		f.prior = model.BoxPrior(shape)
+		f.prior = model.Normal.BoxPrior(shape)
 		fit := must.Get(f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng))(t)
 		r := fit.Custodians[0].Release
 		if !r.Simulated {

@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 func TestTruthsFollowThePrior(t *testing.T) {
 	const trials, scale, median = 4000, 3.0, 0.7648923
 	shape, rng := model.Shape{P: 1, Intercept: true}, rand.New(rand.NewPCG(4, 4))
-	prior := model.BoxPrior(shape)
+	prior := model.Normal.BoxPrior(shape)
 	prior.Unscaled, prior.Scales = true, []model.Scale{{SD: scale, Sigma: true}}
 	prior.Theta.Shape, prior.Theta.Scale = 1.5, 3
 	squares, below := 0.0, 0.0

@@ -232,25 +232,13 @@ func (g group) exchangeable(d *schema.Design, s float64) []float64 {
 // boxLinkSD is of coefficients of a family in studies.
 const boxLinkSD = 1.5
 
-// BoxPrior is the prior of studies of a family: BoxPrior's of the covariates, and of a family but the
-// normal one θ ~ N(0, boxLinkSD² I), by which columns that fill their boxes give η an sd of about √p/2.
-func (f Family) BoxPrior(s Shape) *Prior {
-	prior := BoxPrior(s)
-	if f == Normal {
-		return prior
-	}
-	for k := range s.Q() {
-		prior.Theta.Precision[k*s.Q()+k] = 1 / (boxLinkSD * boxLinkSD)
-	}
-	prior.Unscaled, prior.Linked = true, true
-	return prior
-}
-
 // BoxPrior is a conjugate prior for data that fill their boxes: σ² ~ InvGamma(3, 0.15),
 // θ's sd in proportion to σ, 0.7 of the intercept and 0.9/√p of a slope at E σ², μ_x of
 // half a row, T ~ InvWishart(0.375 I, p + 4). Studies draw their truths from it: those of
 // DefaultPrior lie many boxes apart. For columns that fill little of their boxes it is wrong.
-func BoxPrior(s Shape) *Prior {
+// Of a family but the normal one θ ~ N(0, boxLinkSD² I), by which columns that fill their boxes
+// give η an sd of about √p/2.
+func (f Family) BoxPrior(s Shape) *Prior {
 	p, q := s.P, s.Q()
 	const a0, b0, kappa, variance = 3, 0.15, 0.5, 0.125
 	precision, scale, dof := make([]float64, q*q), make([]float64, p*p), float64(p+4)
@@ -260,11 +248,15 @@ func BoxPrior(s Shape) *Prior {
 			sd = 0.7
 		}
 		precision[k*q+k] = b0 / (a0 - 1) / (sd * sd)
+		if f != Normal {
+			precision[k*q+k] = 1 / (boxLinkSD * boxLinkSD)
+		}
 	}
 	for j := range p {
 		scale[j*p+j] = variance * (dof - float64(p) - 1)
 	}
 	return &Prior{
+		Unscaled: f != Normal, Linked: f != Normal,
 		Theta:      &conjugate.NIG{Mean: make([]float64, q), Precision: precision, Shape: a0, Scale: b0},
 		Covariates: &conjugate.NIW{Mean: make([]float64, p), Kappa: kappa, Scale: scale, Dof: dof},
 	}

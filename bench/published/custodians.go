@@ -101,7 +101,7 @@ type pooledData struct {
 
 // draw simulates a trial: statistics by their exact law.
 func (c custodianCase) draw(rng *rand.Rand) (pooledData, error) {
-	prior := model.BoxPrior(regression2)
+	prior := model.Normal.BoxPrior(regression2)
 	x, law := model.NewParams(regression2), model.NewMoments(regression2)
 	model.NewConditionals(regression2, prior, true).DrawPrior(x, rng)
 	if law.Set(x); !law.Factor() {

@@ -121,7 +121,7 @@ func (s *study) statePrior(d *calibration.Design) error {
 	if columns == nil {
 		columns = dpreg.UnitDesign(d.Ps[0])
 	}
-	prior, err := p.Over(model.BoxPrior(model.DesignShape(columns)).Unscale(), columns, "")
+	prior, err := p.Over(model.Normal.BoxPrior(model.DesignShape(columns)).Unscale(), columns, "")
 	if err != nil {
 		return usage(err)
 	}

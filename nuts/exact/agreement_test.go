@@ -39,7 +39,7 @@ func TestMethodsAgree(t *testing.T) {
 			}
 			t.Parallel()
 			shape := model.Shape{P: c.p, Intercept: true}
-			simulation := &modeltest.Simulation{Shape: shape, Prior: model.BoxPrior(shape), N: c.n,
+			simulation := &modeltest.Simulation{Shape: shape, Prior: model.Normal.BoxPrior(shape), N: c.n,
 				Kind: c.kind, Scale: math.Sqrt(c.n), Count: c.count}
 			_, obs := simulation.Draw(rand.New(rand.NewPCG(uint64(c.p), 5)))
 			problem := modeltest.Problem(obs, model.DefaultPrior(shape))

@@ -22,7 +22,7 @@ import (
 // inferred with the default prior.
 func simulated(p int, n, epsilon float64) *modeltest.Simulation {
 	s := model.Shape{P: p, Intercept: true}
-	return &modeltest.Simulation{Shape: s, Prior: model.BoxPrior(s), N: n, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, epsilon)}
+	return &modeltest.Simulation{Shape: s, Prior: model.Normal.BoxPrior(s), N: n, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, epsilon)}
 }
 
 func (c sized) problem() *model.Problem {

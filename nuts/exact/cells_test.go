@@ -27,7 +27,7 @@ type crossedRows struct {
 func newCrossedRows(name model.Family, q int, kind release.Kind) *crossedRows {
 	levels := len(crossedCoding)
 	c := &crossedRows{of: testFamilies[name], name: name, shape: model.Shape{P: len(crossedCoding[0]) + q, Intercept: true, Coding: crossedCoding}}
-	one, prior := model.Shape{P: levels - 1 + q, Intercept: true}, model.BoxPrior
+	one, prior := model.Shape{P: levels - 1 + q, Intercept: true}, model.Normal.BoxPrior
 	if name != model.Normal {
 		prior = linkPrior
 	}

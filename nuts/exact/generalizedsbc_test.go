@@ -79,7 +79,7 @@ func (of testFamily) write(dst []float64, x *model.Params) (at int) {
 
 // linkPrior is a stated prior on a link's scale, the last of several slopes t₃ of scale 1.
 func linkPrior(s model.Shape) *model.Prior {
-	prior, q := model.BoxPrior(s), s.Q()
+	prior, q := model.Normal.BoxPrior(s), s.Q()
 	clear(prior.Theta.Precision)
 	for k := range q {
 		prior.Theta.Precision[k*q+k] = 1 / 4.0

@@ -99,7 +99,7 @@ func TestJointGradient(t *testing.T) {
 
 // draw draws custodians' data that lie in their boxes, for the default prior.
 func draw(c *modeltest.Custodians, rng *rand.Rand) *model.Joint {
-	c.Prior = model.BoxPrior(c.Shape)
+	c.Prior = model.Normal.BoxPrior(c.Shape)
 	for {
 		_, problem := c.Draw(rng)
 		problem.Prior = model.DefaultPrior(c.Shape)
@@ -132,7 +132,7 @@ func TestJointOfOne(t *testing.T) {
 		{Shape: one, N: 50, Kind: release.Laplace, Scale: 5, Prior: modeltest.TamePrior(one)},
 		{Shape: one, N: 12, Kind: release.Gaussian, Scale: 2, Count: 4, Prior: modeltest.TamePrior(one)},
 		{Shape: two, N: 6, Kind: release.Gaussian, Scale: 2, Prior: still},
-		{Shape: two, N: 12, Kind: release.Laplace, Scale: 2, Count: 4, Prior: model.BoxPrior(two)},
+		{Shape: two, N: 12, Kind: release.Laplace, Scale: 2, Count: 4, Prior: model.Normal.BoxPrior(two)},
 	}[:testsize.Of(1, 4)] {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)

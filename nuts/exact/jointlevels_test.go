@@ -168,7 +168,7 @@ func jointLevelsSBC(t *testing.T, trials int, common *together) {
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
 				s := model.Shape{P: levels, Intercept: true}
-				c := leveledSites(levels, 1, model.BoxPrior(s), partial)
+				c := leveledSites(levels, 1, model.Normal.BoxPrior(s), partial)
 				if !*sbcLong { // two custodians, each kind of them with another
 					c.sites = c.sites[i%2 : i%2+2]
 				}
@@ -187,7 +187,7 @@ func jointLevelsSBC(t *testing.T, trials int, common *together) {
 func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
-	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
+	c := leveledSites(3, 1, model.Normal.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
 	c.sites = c.sites[:2]
 	_, ranks := jointRanks(t, 53, leveledChain(), 60, c.draw, func(p *model.Joint) {
 		told := p.Sites[1].Told
@@ -209,7 +209,7 @@ func TestJointLevelsOfOne(t *testing.T) {
 	for _, levels := range []int{2, 4} {
 		for _, q := range []int{0, 2} {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
-			for which, prior := range []*model.Prior{modeltest.TamePrior(s), model.BoxPrior(s)} {
+			for which, prior := range []*model.Prior{modeltest.TamePrior(s), model.Normal.BoxPrior(s)} {
 				sites := leveledSites(levels, q, prior, false).sites
 				for _, c := range append(sites, latent(sites)...) {
 					c = c.counted(rng)

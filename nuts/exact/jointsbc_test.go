@@ -74,7 +74,7 @@ func TestJointSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	one := model.Shape{P: 1, Intercept: true}
-	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
+	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.Normal.BoxPrior(one)}
 	_, ranks := jointRanks(t, 12, chainOf(4), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !modeltest.Unlike(ranks) {
 		t.Error("units that were left out went unnoticed")

@@ -18,7 +18,7 @@ func TestLevelResponseIsResponse(t *testing.T) {
 	for _, levels := range []int{2, 3, 7} {
 		for _, q := range []int{0, 1, 3} {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
-			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s), modeltest.TamePrior(s), model.BoxPrior(s)} {
+			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s), modeltest.TamePrior(s), model.Normal.BoxPrior(s)} {
 				c := leveledRows{s, levels, 80, release.Gaussian, 1e-9, modeltest.TamePrior(s), false, 0, 0}
 				constant := math.NaN()
 				for range 4 {

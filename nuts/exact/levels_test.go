@@ -292,7 +292,7 @@ func levelsSBC(t *testing.T, trials int, common *together) {
 		{model.Shape{P: 3, Intercept: true}, 3, 0, release.Laplace, 3, nil, false, 0, 100},
 		{model.Shape{P: 3, Intercept: true}, 3, 0, release.Ball, 1, nil, true, 0, 40},
 	} {
-		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), model.BoxPrior(c.shape)} {
+		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), model.Normal.BoxPrior(c.shape)} {
 			if !*sbcLong && !slices.Contains(of[i], which) || testing.Short() && i%4 > 0 {
 				continue
 			}

@@ -151,7 +151,7 @@ func sums(x *model.Params, theta []float64, sigma, n float64, rng *rand.Rand) []
 	return s
 }
 
-func box(s model.Shape) *model.Prior { return model.BoxPrior(s) }
+func box(s model.Shape) *model.Prior { return model.Normal.BoxPrior(s) }
 
 // TestPerLevelGradient compares the gradient with differences.
 func TestPerLevelGradient(t *testing.T) {

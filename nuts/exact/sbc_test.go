@@ -48,7 +48,7 @@ func TestSBC(t *testing.T) {
 			}
 			c.Prior = modeltest.TamePrior(c.Shape)
 			if i%2 == 1 && c.Shape.P < 3 {
-				c.Prior = model.BoxPrior(c.Shape)
+				c.Prior = model.Normal.BoxPrior(c.Shape)
 			}
 			c.Prior.Kurtosis = c.Kurtosis
 			t.Run(name(c), func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	one := model.Shape{P: 1, Intercept: true}
-	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.BoxPrior(one)}
+	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.Normal.BoxPrior(one)}
 	_, ranks := calibrate(t, 0, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
 		return must.Get(nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()}))(t)
 	})

@@ -21,7 +21,7 @@ func TestSmallNoiseByLevels(t *testing.T) {
 		cells[name] = newCrossedRows(name, 1, release.Laplace)
 		cells[name].cells.scale = scale
 	}
-	custodians := leveledSites(3, 1, model.BoxPrior(three), true)
+	custodians := leveledSites(3, 1, model.Normal.BoxPrior(three), true)
 	for j := range custodians.sites {
 		custodians.sites[j].n *= 10
 		custodians.sites[j].scale = scale

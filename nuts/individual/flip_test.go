@@ -18,7 +18,7 @@ import (
 func flipScores(s model.Shape, clamping, always bool) []float64 {
 	const flips = 3
 	rng := rand.New(rand.NewPCG(5, 5))
-	prior := model.BoxPrior(s)
+	prior := model.Normal.BoxPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
 	f := newDensity(obs, prior, clamping)
 	params, conditionals := model.NewParams(s), model.NewConditionals(s, prior, true)

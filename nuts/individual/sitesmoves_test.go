@@ -65,7 +65,7 @@ func (f *sites) of(x []float64) (values []float64) {
 // parameters and z, all drawn forwards; see flipScores.
 func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *nuts.Sampler, rng *rand.Rand)) []float64 {
 	t.Helper()
-	c := &modeltest.Custodians{Shape: s, Prior: model.BoxPrior(s), Shared: v.shared, Partial: true}
+	c := &modeltest.Custodians{Shape: s, Prior: model.Normal.BoxPrior(s), Shared: v.shared, Partial: true}
 	for range 2 {
 		c.Sites = append(c.Sites, modeltest.Custodian{N: 5, Kind: release.Laplace, Scale: 0.7, Units: 1})
 	}
