@@ -64,14 +64,12 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 		s, changed := site.projected(site.N)
 		all, projected = append(all, s), projected || changed
 	}
-	names, start := joint.Shape.RegressionNames(), joint.naively(all)
-	if joint.Partial {
-		names = Names(Layout{Shape: joint.Shape, Partial: true, Latent: make([]bool, len(joint.Sites))}.Drawn())
-		start = joint.naivelyPooled(all)
-	} else {
+	layout := Layout{Shape: joint.Shape, Partial: joint.Partial, Latent: make([]bool, len(joint.Sites))}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) { return joint.naively(all, rng) }
+	if !joint.Partial {
 		plan.Warmup = 0
 	}
-	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names}, start, func(struct{}, []float64) {}, plan)
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: Names(layout.Drawn())}, start, func(struct{}, []float64) {}, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, "naive takes the noisy statistics for exact ones: its intervals are too narrow")
 	}
@@ -81,33 +79,24 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 	return draws, err
 }
 
-// naiveStart makes a chain.
-type naiveStart func(chain int, rng *rand.Rand) (mcmc.Kernel[struct{}], error)
-
-// naively draws from the posterior of all rows together.
-func (t *Joint) naively(all [][]float64) naiveStart {
-	z := make([]float64, t.Shape.Statistics())
-	for _, s := range all {
-		floats.Add(z, s)
-	}
-	return func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+// naively is a chain given these statistics: from the posterior of all rows together, or of
+// partially pooled regressions.
+func (t *Joint) naively(all [][]float64, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
+	if !t.Partial {
+		z := make([]float64, t.Shape.Statistics())
+		for _, s := range all {
+			floats.Add(z, s)
+		}
 		return NewGiven("naive", t.Shape, t.Prior, false, z, t.Rows()), nil
 	}
-}
-
-// naivelyPooled draws from the posterior of partially pooled regressions of these
-// statistics.
-func (t *Joint) naivelyPooled(all [][]float64) naiveStart {
-	return func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		h := NewHierarchy(t.Shape, t.Prior, len(t.Sites))
-		for j, s := range all {
-			if !h.Observe(j, s, t.Sites[j].N) {
-				return nil, &SiteError{j, errors.New("naive: the statistics are not finite in common units")}
-			}
+	h := NewHierarchy(t.Shape, t.Prior, len(t.Sites))
+	for j, s := range all {
+		if !h.Observe(j, s, t.Sites[j].N) {
+			return nil, &SiteError{j, errors.New("naive: the statistics are not finite in common units")}
 		}
-		h.Start(rng)
-		return &Given{method: "naive", draw: h.Step, write: func(dst []float64) { h.Write(dst[h.WriteShared(dst):]) }}, nil
 	}
+	h.Start(rng)
+	return &Given{method: "naive", draw: h.Step, write: func(dst []float64) { h.Write(dst[h.WriteShared(dst):]) }}, nil
 }
 
 // projected are the noisy statistics as those of n rows, in common units: the nearest ones
