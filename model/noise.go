@@ -48,20 +48,17 @@ func NewNoise(o *Observation) *Noise { return newNoise(o, len(o.Z)) }
 
 // newNoise returns it where so many statistics are moved together.
 func newNoise(o *Observation, together int) *Noise {
-	f := &Noise{obs: o, m: o.Shape.M(), z: o.Z, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
-		reach: make([]float64, len(o.Z)), per: make([]float64, len(o.Z)), part: make([]float64, len(o.Z))}
-	for i, scale := range o.Scale {
-		f.per[i], f.reach[i], f.all = 1/scale, leastReach, append(f.all, i)
-	}
+	z, scales := o.Z, o.Scale
 	if o.Told != nil {
-		f.z = o.Told.Z
-		f.reach, f.per = slices.Repeat([]float64{leastReach}, len(f.z)), make([]float64, len(f.z))
-		for i, scale := range o.Told.Scale {
-			f.per[i] = 1 / scale
-		}
-		if o.Told.Response != nil {
-			f.told, f.byTold = make([]float64, len(f.z)), make([]float64, len(f.z))
-		}
+		z, scales = o.Told.Z, o.Told.Scale
+	}
+	f := &Noise{obs: o, m: o.Shape.M(), z: z, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
+		reach: slices.Repeat([]float64{leastReach}, len(z)), per: make([]float64, len(z)), part: make([]float64, len(o.Z))}
+	for i, scale := range scales {
+		f.per[i], f.all = 1/scale, append(f.all, i)
+	}
+	if o.Told != nil && o.Told.Response != nil {
+		f.told, f.byTold = make([]float64, len(z)), make([]float64, len(z))
 	}
 	for _, m := range o.Measurements {
 		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
