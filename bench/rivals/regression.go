@@ -39,16 +39,10 @@ func read(method string, p *model.Problem) (*model.Joint, []*party, error) {
 		return nil, nil, fmt.Errorf("%s: it has one regression for all releases; mcmc-exact, mcmc-ind, gibbs-ss-update and naive can pool them partially", method)
 	}
 	var parties []*party
-	for j, site := range joint.Sites {
-		if err := check(method, site); err != nil {
-			if len(joint.Sites) > 1 {
-				err = &model.SiteError{Site: j, Err: err}
-			}
-			return nil, nil, err
-		}
+	for _, site := range joint.Sites {
 		parties = append(parties, newParty(site))
 	}
-	return joint, parties, nil
+	return joint, parties, joint.Each(func(o *model.Observation) error { return check(method, o) })
 }
 
 // complete gives a value to Σy² where a release withholds it, for Join to read: no method
@@ -66,7 +60,7 @@ func complete(p *model.Problem) *model.Problem {
 	return &whole
 }
 
-func check(method string, site *model.Site) error {
+func check(method string, site *model.Observation) error {
 	switch p := site.Shape.P; {
 	case site.Kind != release.Gaussian:
 		return fmt.Errorf("%s: it is for Gaussian noise, and this release has %s noise: mcmc-exact and gibbs-ss-update are for either (dpreg release --delta 1e-6 --mechanism gaussian makes what %s needs)", method, site.Kind, method)
