@@ -72,14 +72,13 @@ var files embed.FS
 // Goldens returns all twelve.
 func Goldens(t testing.TB) []*Golden {
 	t.Helper()
-	const folder = "testdata/golden/"
 	entries, err := files.ReadDir("testdata/golden")
 	if err != nil || len(entries) != 12 {
 		t.Fatalf("golden files: %d, %v", len(entries), err)
 	}
 	var all []*Golden
 	for _, e := range entries {
-		text, err := files.ReadFile(folder + e.Name())
+		text, err := files.ReadFile("testdata/golden/" + e.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,11 +94,11 @@ func Goldens(t testing.TB) []*Golden {
 func (f *file) problem(t testing.TB) *model.Problem {
 	t.Helper()
 	p, q := f.Priors, len(f.Priors.Mu0)
-	nig, err := conjugate.NewNIG(p.Mu0, flat(p.Lambda0), p.A0, p.B0)
+	nig, err := conjugate.NewNIG(p.Mu0, slices.Concat(p.Lambda0...), p.A0, p.B0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	niw, err := conjugate.NewNIW(p.M0x, p.Kappa0, flat(p.Psi0), p.Nu0)
+	niw, err := conjugate.NewNIW(p.M0x, p.Kappa0, slices.Concat(p.Psi0...), p.Nu0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,18 +106,13 @@ func (f *file) problem(t testing.TB) *model.Problem {
 	return Problem(obs, &model.Prior{Theta: nig, Covariates: niw})
 }
 
-func flat(rows [][]float64) []float64 { return slices.Concat(rows...) }
-
 // reference sorts Stan's numbers by name, but for two parameters where importance
 // sampling of more than 100,000 effective draws knows better: θ₀ of lap1_n30_eps1
 // has two modes between which Stan moved too rarely, and σ² of lap1_n100_eps0.1 a
 // 2.5 % quantile that Stan has wrong by 3.4 of its errors.
 func (f *file) reference() map[string]Reference {
 	p := f.Reference.Params
-	var all []Reference
-	all = append(all, p.Theta...)
-	all = append(all, p.Sigma2)
-	all = append(all, p.MuX...)
+	all := slices.Concat(p.Theta, []Reference{p.Sigma2}, p.MuX)
 	for j, row := range p.Tau {
 		all = append(all, row[j:]...)
 	}
