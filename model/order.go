@@ -22,7 +22,7 @@ func (p *Problem) InOrder(order []int) *Problem {
 
 // inOrder is the prior of the covariates in another order.
 func (p *Prior) inOrder(order []int) *Prior {
-	out, first := p.Clone().Within(order), p.first()
+	out, first := p.Within(order), p.first()
 	theta := make([]int, first)
 	for _, from := range order {
 		theta = append(theta, first+from)
@@ -39,29 +39,22 @@ func (p *Prior) inOrder(order []int) *Prior {
 	return out
 }
 
-// Within has the law of some of the covariates, in an order of theirs: T has the marginal law of its block. That of
-// coefficients stays.
+// Within is the prior of some of the covariates, in this order: T has the marginal law of its block. That of θ is as it is.
 func (p *Prior) Within(columns []int) *Prior {
-	out, x := *p, p.Covariates
+	out, x := p.Clone(), p.Covariates
 	out.Covariates = &conjugate.NIW{Mean: taken(x.Mean, columns), Kappa: x.Kappa, Scale: block(x.Scale, x.Dim(), columns), Dof: x.Dof - float64(x.Dim()-len(columns))}
 	if p.MeanSD != nil {
 		out.MeanSD = taken(p.MeanSD, columns)
 	}
-	out.Scales = nil
-	for _, s := range p.Scales {
-		var left []int
-		for _, j := range s.Covariates {
-			if at := slices.Index(columns, j); at >= 0 {
-				left = append(left, at)
-			}
+	for i := range out.Scales {
+		s := &out.Scales[i]
+		s.Covariates = slices.DeleteFunc(s.Covariates, func(j int) bool { return !slices.Contains(columns, j) })
+		for k, j := range s.Covariates {
+			s.Covariates[k] = slices.Index(columns, j)
 		}
-		if len(s.Covariates) > 0 && left == nil {
-			continue
-		}
-		s.Covariates = left
-		out.Scales = append(out.Scales, s)
 	}
-	return &out
+	out.drop(Scale.empty)
+	return out
 }
 
 // InOrder are the columns of draws from the problem in this order, as they are named here.
