@@ -121,11 +121,7 @@ func variance(prior *model.Prior, w []float64, s *model.Scale, a float64) (sum f
 	q, solved := len(w), slices.Clone(w)
 	lower := slices.Clone(prior.Theta.Precision)
 	if s != nil {
-		for i, row := range s.Coefficients {
-			for j, column := range s.Coefficients {
-				lower[row*q+column] += (1/a - 1) * s.Precision[i*len(s.Coefficients)+j]
-			}
-		}
+		s.AddPrecision(lower, q, 1/a-1)
 	}
 	if !dense.Cholesky(lower, q) {
 		return 0, errors.New("the prior of the coefficients is improper")

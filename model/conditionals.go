@@ -72,8 +72,7 @@ func (c *Conditionals) DrawPrior(x *Params, rng *rand.Rand) {
 		x.Sigma2 = variate.InverseGamma(law.Shape, law.Scale, rng)
 		copy(c.chol, law.Precision)
 		dense.Cholesky(c.chol, len(c.mean))
-		copy(c.mean, law.Mean)
-		drawNormal(x.Theta, c.mean, c.chol, rng)
+		drawNormal(x.Theta, law.Mean, c.chol, rng)
 	} else {
 		c.nigS.Set(law)
 		x.Sigma2 = c.nigS.Rand(x.Theta, rng)

@@ -313,7 +313,7 @@ func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 	q := r.q
 	floats.SubTo(r.e, x.Theta, r.Theta.Mean)
 	sigma2 := x.Population()
-	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(sigma2)
+	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.Factor(sigma2)
 	if r.Unscaled {
 		shape = r.Theta.Shape
 	}

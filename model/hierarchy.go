@@ -137,7 +137,7 @@ func (h *Hierarchy) drawSpread(rng *rand.Rand) bool {
 func (h *Hierarchy) marginal() float64 {
 	q := len(h.Theta)
 	h.setRoot()
-	c := h.mixture.prior.factor(math.Exp(h.Centre[q]))
+	c := h.mixture.prior.Factor(math.Exp(h.Centre[q]))
 	logp := h.Spread.LogPrior(h.unused, h.Phi)
 	dense.SymMulVec(h.mean, h.prior.Precision, q, h.prior.Mean)
 	for k := range q {

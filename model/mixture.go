@@ -69,8 +69,8 @@ func (p *Prior) Exponent(s *Scale) float64 {
 	}
 }
 
-// factor is c, which θ's precision is relative to.
-func (p *Prior) factor(sigma2 float64) float64 {
+// Factor is c, which θ's precision is relative to.
+func (p *Prior) Factor(sigma2 float64) float64 {
 	if p.Unscaled {
 		return 1
 	}
@@ -82,7 +82,7 @@ func (p *Prior) energy(s *Scale, apart []float64, sigma2 float64) float64 {
 	if s.Sigma {
 		return p.Theta.Scale / sigma2
 	}
-	return 0.5 * s.square(apart) / p.factor(sigma2)
+	return 0.5 * s.square(apart) / p.Factor(sigma2)
 }
 
 // square returns eᵀ Precision e of the scale's coefficients, e of length q.
@@ -150,13 +150,13 @@ func (m *Mixture) DrawCovariates(tau []float64, rng *rand.Rand) bool {
 func (p *Prior) fixed() []float64 {
 	fixed := slices.Clone(p.Theta.Precision)
 	for i := range p.Scales {
-		p.Scales[i].addPrecision(fixed, p.Theta.Dim(), -1)
+		p.Scales[i].AddPrecision(fixed, p.Theta.Dim(), -1)
 	}
 	return fixed
 }
 
-// addPrecision adds c·Precision to Λ, q×q.
-func (s *Scale) addPrecision(lambda []float64, q int, c float64) {
+// AddPrecision adds c·Precision to Λ, q×q.
+func (s *Scale) AddPrecision(lambda []float64, q int, c float64) {
 	n := len(s.Coefficients)
 	for r, k := range s.Coefficients {
 		for i, l := range s.Coefficients {
@@ -197,7 +197,7 @@ func (m *Mixture) setRegression() {
 		if s.Sigma {
 			m.Theta.Scale = m.prior.Theta.Scale / m.A[i]
 		}
-		s.addPrecision(m.Theta.Precision, m.Theta.Dim(), 1/m.A[i])
+		s.AddPrecision(m.Theta.Precision, m.Theta.Dim(), 1/m.A[i])
 	}
 }
 
@@ -223,7 +223,7 @@ func (m *Mixture) setCovariates() {
 // the diagonal of Λ₀(a)⁻¹, of σ²Λ₀(a)⁻¹ where the prior is not Unscaled. NaN where Λ₀(a) is
 // not positive definite in float64. It allocates.
 func (m *Mixture) ThetaSD(dst []float64, sigma2 float64) {
-	q, c := m.Theta.Dim(), m.prior.factor(sigma2)
+	q, c := m.Theta.Dim(), m.prior.Factor(sigma2)
 	l, inverse := slices.Clone(m.Theta.Precision), make([]float64, q*q)
 	if !dense.Cholesky(l, q) {
 		c = math.NaN()

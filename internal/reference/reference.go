@@ -99,10 +99,7 @@ func (g *WithoutNoise) sampled(dst []float64, x *model.Params, s []float64, n fl
 func (g *WithoutNoise) Given(dst []float64, x *model.Params, s []float64, n float64) bool {
 	g.sums.Set(s, n)
 	g.mixture.DrawRegression(x.Theta, x.Sigma2, false, g.rng)
-	c := x.Sigma2
-	if g.prior.Unscaled {
-		c = 1
-	}
+	c := g.prior.Factor(x.Sigma2)
 	told := make([]float64, len(g.sums.XX))
 	for i, v := range g.mixture.Theta.Precision {
 		told[i] = v/c + g.sums.XX[i]/x.Sigma2
