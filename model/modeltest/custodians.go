@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -18,7 +17,9 @@ type Custodians struct {
 	Sites           []Custodian
 	Shared, Partial bool
 	Counts          bool // n is latent: whole, uniform from m + 1 to 2N, its noise of scale 3
-	Clamped         bool // rows are drawn one by one, and clamped to the custodian's box
+
+	// Sums writes the statistics of n rows; nil: by their exact law.
+	Sums func(obs *model.Observation, law *model.Moments, n float64, rng *rand.Rand)
 }
 
 // Custodian is one of them.
@@ -72,8 +73,8 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			law.Set(own)
 			units.Moments(law.Mean, law.Cov)
 		}
-		if c.Clamped {
-			clampedSums(obs, law, n, rng)
+		if c.Sums != nil {
+			c.Sums(obs, law, n, rng)
 		} else {
 			law.RandExact(obs.Z, n, rng)
 		}
@@ -95,39 +96,6 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 		copy(truth[at:], counts)
 	}
 	return truth, problem
-}
-
-// clampedSums writes the statistics of n rows, each clamped to [−1, 1], or clipped to the
-// radius of the frame.
-func clampedSums(obs *model.Observation, law *model.Moments, n float64, rng *rand.Rand) {
-	m, dst := len(law.Mean), obs.Z
-	g, v := make([]float64, m), make([]float64, m)
-	clear(dst)
-	for range int(n) {
-		for j := range g {
-			g[j] = rng.NormFloat64()
-		}
-		dense.MulLowerVec(v, law.Chol, m, g)
-		at, norm := m, 0.0
-		for j := range v {
-			v[j] += law.Mean[j]
-			norm = math.Hypot(norm, v[j])
-		}
-		for j := range v {
-			if obs.Frame == nil {
-				v[j] = min(1, max(-1, v[j]))
-			} else {
-				v[j] *= min(1, obs.Frame.Radius/norm)
-			}
-			dst[j] += v[j]
-		}
-		for j := range v {
-			for _, w := range v[j:] {
-				dst[at] += v[j] * w
-				at++
-			}
-		}
-	}
 }
 
 // observe is what is known of a release before its statistics, and its number of rows.

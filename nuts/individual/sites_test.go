@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
@@ -121,10 +124,37 @@ func TestSitesSBC(t *testing.T) {
 	}
 }
 
+// clampedSums writes the statistics of n rows, each clamped to [−1, 1], or clipped to the
+// radius of the frame.
+func clampedSums(obs *model.Observation, law *model.Moments, n float64, rng *rand.Rand) {
+	m := len(law.Mean)
+	g, v := make([]float64, m), make([]float64, m)
+	clear(obs.Z)
+	for range int(n) {
+		for j := range g {
+			g[j] = rng.NormFloat64()
+		}
+		dense.MulLowerVec(v, law.Chol, m, g)
+		floats.Add(v, law.Mean)
+		norm := floats.Norm(v, 2)
+		for j := range v {
+			if obs.Frame == nil {
+				v[j] = min(1, max(-1, v[j]))
+			} else {
+				v[j] *= min(1, obs.Frame.Radius/norm)
+			}
+		}
+		addStatistics(obs.Z, v)
+	}
+}
+
 // sitesRanks returns the ranks of each parameter over the trials.
 func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
-	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(), Shared: v.shared, Partial: v.partial, Clamped: v.clamping}
+	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(), Shared: v.shared, Partial: v.partial}
+	if v.clamping {
+		c.Sums = clampedSums
+	}
 	chain := modeltest.Chain{Warmup: 300, Draws: 99, Thin: 3}
 	if v.partial { // the spread moves slower, and trajectories are longer
 		chain = modeltest.Chain{Warmup: 150, Draws: 24, Thin: 3}
