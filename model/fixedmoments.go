@@ -113,7 +113,7 @@ func (t *FixedMoments) Expect(dst []float64, n float64) {
 // Covariance writes the lower triangle of nΣ_t.
 func (t *FixedMoments) Covariance(dst []float64, n float64) {
 	m, d := t.shape.M(), t.d
-	q := statistics(m)
+	q := release.Length(m)
 	for k := 1; k < d; k++ {
 		row := dst[t.stat[k]*q:]
 		for l := 1; l <= k; l++ {
@@ -197,7 +197,7 @@ func NewFixedMoments(s Shape, x *XMoments) (*FixedMoments, error) {
 	if x.P != s.P {
 		return nil, fmt.Errorf("moments of %d covariates, the model has %d", x.P, s.P)
 	}
-	p, d, m := s.P, monomials(s.P), s.M()
+	p, d, m := s.P, 1+release.Length(s.P), s.M()
 	t := &FixedMoments{shape: s, d: d, mean: slices.Clone(x.M[:d]),
 		f: make([]float64, d*d),
 		a: make([]float64, m*m), aroot: make([]float64, m*m), at: make([]int, m*m)}
@@ -236,7 +236,7 @@ func product(p, j, k int) int {
 	if j == 0 {
 		return k
 	}
-	return p + 1 + (j-1)*p - (j-1)*(j-2)/2 + k - j
+	return 1 + release.Index(p, j-1, k-1)
 }
 
 // root writes a G with A = GGᵀ for symmetric A, n×n: the lower Cholesky factor,
@@ -290,7 +290,7 @@ func root(dst, a []float64, n int) bool {
 //	∂σ² = n [ Σ_jk w_jk A_jk + 4 Σ_j w_j (Ac)_j + 4 w_yy (cᵀAc + σ²) + α_yy ].
 func (t *FixedMoments) Adjoint(grad, alpha, w []float64, n float64) {
 	m, d := t.shape.M(), t.d
-	q := statistics(m)
+	q := release.Length(m)
 	yy := t.line[m]
 	for i := range m + 1 {
 		t.rowGradient(t.rows[i*d:(i+1)*d], i, alpha[t.line[i]], w, n)
@@ -316,7 +316,7 @@ func (t *FixedMoments) Adjoint(grad, alpha, w []float64, n float64) {
 // rowGradient writes row i of G: i = j for a_j y, m for y².
 func (t *FixedMoments) rowGradient(dst []float64, i int, alpha float64, w []float64, n float64) {
 	m, d := t.shape.M(), t.d
-	q := statistics(m)
+	q := release.Length(m)
 	at := t.line[i]
 	t.z[0] = 0
 	for k := 1; k < d; k++ {

@@ -25,7 +25,7 @@ func TestUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	a := []float64{1.5, 0, 0, -0.4, 1, 0, 0.7, 3, 2}
 	u := NewUnits(a, []float64{0.3, 0, -0.7})
-	common, own := make([]float64, statistics(m)), make([]float64, statistics(m))
+	common, own := make([]float64, release.Length(m)), make([]float64, release.Length(m))
 	add := func(s, v []float64) {
 		r := make([]float64, len(s))
 		row(r, v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/release"
 )
 
 // Moments is the law of one row's statistics t(v) = (v_j ; v_j v_k, j ≤ k) for
@@ -79,7 +80,7 @@ func (t *Moments) Expect(dst []float64, n float64) {
 // order; what stands above the diagonal is left as it is.
 func (t *Moments) Covariance(dst []float64, n float64) {
 	m := t.Shape.M()
-	q := statistics(m)
+	q := release.Length(m)
 	mu, cov := t.Mean, t.Cov
 	for j := range m {
 		row := dst[j*q : j*q+j+1]

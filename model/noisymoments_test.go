@@ -16,7 +16,7 @@ import (
 
 // released lists noisy moments of an x of p covariates.
 func released(x *XMoments, n, sd float64, rng *rand.Rand) *NoisyMoments {
-	u, d := factors(x.P), monomials(x.P)
+	u, d := factors(x.P), 1+release.Length(x.P)
 	m := &NoisyMoments{P: x.P, N: n}
 	for i, places := range sameMoments(x.P) {
 		if i == 0 {
@@ -53,7 +53,7 @@ func discrete(p int, rng *rand.Rand) *XMoments {
 func TestProjectMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	for p := 1; p <= 3; p++ {
-		same, d := sameMoments(p), monomials(p)
+		same, d := sameMoments(p), 1+release.Length(p)
 		for _, sd := range []float64{0.003, 0.03, 0.3} {
 			for range testsize.Of(6, 20) {
 				a := discrete(p, rng)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -72,9 +73,7 @@ func (s Shape) Q() int { return s.P + s.first() }
 func (s Shape) first() int { return number.Indicator[int](s.Intercept) }
 
 // Statistics is the length of s: m linear and m(m+1)/2 quadratic sums.
-func (s Shape) Statistics() int { return statistics(s.M()) }
-
-func statistics(m int) int { return m + m*(m+1)/2 }
+func (s Shape) Statistics() int { return release.Length(s.M()) }
 
 // First is the index of the first coefficient, 0 for an intercept.
 func (s Shape) First() int { return 1 - s.first() }

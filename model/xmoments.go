@@ -99,9 +99,6 @@ type XMoments struct {
 	M []float64 // d×d row-major, symmetric, d = 1 + p + p(p+1)/2
 }
 
-// monomials is d, the length of u.
-func monomials(p int) int { return 1 + p + p*(p+1)/2 }
-
 // factors lists u's monomials, each as the indices of its factors: {} is 1,
 // {j} is x_j and {j, k} is x_j x_k, indices from 0.
 func factors(p int) [][]int {
@@ -282,7 +279,7 @@ func statistic(m int, factors []int) int {
 
 // leastVariance is the smallest eigenvalue of Cov x, or NaN.
 func (x *XMoments) leastVariance() float64 {
-	p, d := x.P, monomials(x.P)
+	p, d := x.P, 1+release.Length(x.P)
 	v := make([]float64, p*p)
 	for j := range p {
 		for k := range p {
@@ -320,7 +317,7 @@ const (
 // eigenvalues, and clipping them makes one moment two numbers. Errors: numbers not
 // finite; no end within momentIterations.
 func projectMoments(x *XMoments) error {
-	d := monomials(x.P)
+	d := 1 + release.Length(x.P)
 	square := func() []float64 { return make([]float64, d*d) }
 	same, values := sameMoments(x.P), make([]float64, d)
 	y, first, second, vectors, work := square(), square(), square(), square(), square()
