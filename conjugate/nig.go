@@ -197,9 +197,7 @@ func (s *NIGSampler) Rand(theta []float64, rng *rand.Rand) (sigma2 float64) {
 	sigma2 = variate.InverseGamma(s.shape, s.scale, rng)
 	sigma := math.Sqrt(sigma2)
 	theta = theta[:len(s.mean)]
-	for i := range theta {
-		theta[i] = sigma * rng.NormFloat64()
-	}
+	variate.Normals(theta, sigma, rng)
 	// Var(L⁻ᵀz) = (LLᵀ)⁻¹.
 	dense.SolveLowerT(s.chol, len(theta), theta)
 	floats.Add(theta, s.mean)

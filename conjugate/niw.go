@@ -146,10 +146,7 @@ func (s *NIWSampler) Update(dst, prior *NIW, n float64, sx, sxx []float64) bool 
 func (s *NIWSampler) Rand(mu, t []float64, rng *rand.Rand) {
 	p, f := len(s.mean), s.factor
 	variate.InverseWishartFactor(f, s.chol, p, s.dof, s.work, rng)
-	r := 1 / math.Sqrt(s.kappa)
-	for i := range p {
-		mu[i] = r * rng.NormFloat64()
-	}
+	variate.Normals(mu[:p], 1/math.Sqrt(s.kappa), rng)
 	dense.MulLowerVec(mu, f, p, mu)
 	floats.Add(mu, s.mean)
 	dense.LLt(t, f, p)

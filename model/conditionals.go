@@ -194,9 +194,7 @@ func (c *Conditionals) drawRegression(x *Params, n float64, rng *rand.Rand) bool
 
 // drawNormal draws from N(mean, P⁻¹), P of this Cholesky factor.
 func drawNormal(theta, mean, chol []float64, rng *rand.Rand) {
-	for k := range theta {
-		theta[k] = rng.NormFloat64()
-	}
+	variate.Normals(theta, 1, rng)
 	dense.SolveLowerT(chol, len(theta), theta)
 	floats.Add(theta, mean)
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // FamilyLaw is LevelLaw of rows whose response y is of a family given η = θᵀ(1, x), in scaled units; without a factor rows
@@ -115,9 +116,7 @@ func (l *FamilyLaw) draw(rng *rand.Rand) {
 			u -= l.share[level]
 		}
 	}
-	for j := range l.e {
-		l.e[j] = rng.NormFloat64()
-	}
+	variate.Normals(l.e, 1, rng)
 	eta := l.index.Eta[level]
 	for j, b := range l.beta {
 		dev := 0.0

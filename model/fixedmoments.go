@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -162,7 +163,7 @@ func (t *FixedMoments) Rand(dst []float64, n float64, rng *rand.Rand) {
 	m, d := t.shape.M(), t.d
 	t.Expect(dst, n)
 	z := t.z[:d-1]
-	normals(z, math.Sqrt(n), rng)
+	variate.Normals(z, math.Sqrt(n), rng)
 	dense.MulABt(t.g[1:], t.froot, z, d-1, 1, d-1)
 	for k := 1; k < d; k++ {
 		dst[t.stat[k]] += t.g[k]
@@ -170,7 +171,7 @@ func (t *FixedMoments) Rand(dst []float64, n float64, rng *rand.Rand) {
 	yy := math.Sqrt(2*n) * t.sigma2 * rng.NormFloat64()
 	eta := t.rows[:m]
 	z = t.z[:m]
-	normals(z, math.Sqrt(n*t.sigma2), rng)
+	variate.Normals(z, math.Sqrt(n*t.sigma2), rng)
 	dense.MulABt(eta, t.aroot, z, m, 1, m)
 	for j, e := range eta {
 		v := t.along(t.g, j)
@@ -178,12 +179,6 @@ func (t *FixedMoments) Rand(dst []float64, n float64, rng *rand.Rand) {
 		yy += t.c[j] * (v + 2*e)
 	}
 	dst[t.line[m]] += yy
-}
-
-func normals(dst []float64, sd float64, rng *rand.Rand) {
-	for i := range dst {
-		dst[i] = sd * rng.NormFloat64()
-	}
 }
 
 // semidefinite is how far below 0, relative to the trace, an eigenvalue may

@@ -294,9 +294,7 @@ func (w *siteSpace) draw(eta []float64, g *gramRoot, root, theta []float64, sigm
 	if !w.factor(g, root, sigma) {
 		return false
 	}
-	for l := range q {
-		eta[l] = rng.NormFloat64()
-	}
+	variate.Normals(eta[:q], 1, rng)
 	for i, y := range g.y {
 		e := y
 		for l, v := range theta {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // Interweave moves Spread and its centre u = (θ, log σ²) with every w_j = (θ_j, log σ_j²) as it is: where w_j is
@@ -71,9 +73,7 @@ func (k *Interweave) moveCentre(rng *rand.Rand) {
 	for _, s := range k.sites {
 		floats.AddScaled(k.offered, share, s.Own)
 	}
-	for i := range k.eta {
-		k.eta[i] = math.Sqrt(share) * rng.NormFloat64()
-	}
+	variate.Normals(k.eta, math.Sqrt(share), rng)
 	spread, q := k.hub.Spread, len(k.eta)
 	for i := range q {
 		k.offered[i] += spread.Tau[i] * floats.Dot(spread.Factor[i*q:i*q+i+1], k.eta[:i+1])

@@ -297,9 +297,7 @@ func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 			return
 		}
 		freedom--
-		for j := range l.g {
-			l.g[j] = rng.NormFloat64()
-		}
+		variate.Normals(l.g, 1, rng)
 		dense.MulLowerVec(l.row, l.chol, d, l.g)
 		for j := range own {
 			own[j] = rows*l.mean[level][j] + math.Sqrt(rows)*l.row[j]

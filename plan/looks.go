@@ -49,9 +49,7 @@ type crowd struct {
 // but for rounding.
 func standardRows(m int) []float64 {
 	rng, z := rand.New(rand.NewPCG(crowdSize, uint64(m))), make([]float64, crowdSize*m)
-	for i := range z {
-		z[i] = rng.NormFloat64()
-	}
+	variate.Normals(z, 1, rng)
 	mean, chol := meanChol(sumsOf(z, m, math.Inf(1)), m, crowdSize)
 	for at := 0; at < len(z); at += m {
 		row := z[at : at+m]

@@ -1,5 +1,5 @@
 // Package variate draws from the distributions that the samplers need and
-// that gonum lacks or draws too slowly: gamma, the mixing law of the
+// that gonum lacks or draws too slowly: normal, gamma, the mixing law of the
 // Laplace distribution, Wishart and inverse Wishart factors.
 //
 // All randomness comes from the caller's *rand.Rand; nothing allocates.
@@ -9,6 +9,13 @@ import (
 	"math"
 	"math/rand/v2"
 )
+
+// Normals draws independent normal variates about 0.
+func Normals(dst []float64, sd float64, rng *rand.Rand) {
+	for i := range dst {
+		dst[i] = sd * rng.NormFloat64()
+	}
+}
 
 // Gamma draws from the gamma distribution with this shape and rate 1, density
 // x^{shape−1} e^{−x}/Γ(shape). It panics unless shape > 0. A shape below 0.01
@@ -123,9 +130,7 @@ func reciprocal(rho float64, rng *rand.Rand) float64 {
 func WishartFactor(dst []float64, p int, dof float64, rng *rand.Rand) {
 	for i := range p {
 		row := dst[i*p:][:p]
-		for j := range i {
-			row[j] = rng.NormFloat64()
-		}
+		Normals(row[:i], 1, rng)
 		row[i] = math.Sqrt(Chi2(dof-float64(i), rng))
 		clear(row[i+1:])
 	}

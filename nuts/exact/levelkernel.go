@@ -13,9 +13,7 @@ import (
 // may, and all else as if it were standard normal.
 func (f *byLevel) start(x []float64, rng *rand.Rand) bool {
 	f.take(f.startCounts(rng))
-	for i := range x {
-		x[i] = rng.NormFloat64()
-	}
+	variate.Normals(x, 1, rng)
 	f.disperse(rng)
 	f.placeRows(x)
 	_, ok := f.value(x)
