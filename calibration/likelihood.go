@@ -45,7 +45,7 @@ func FindMode(of model.Family, most float64, rows *vi.Rows, precision float64) (
 		}
 		for i, y := range rows.Y {
 			a := rows.X[i*q : (i+1)*q]
-			eta := dot(a, m.Theta)
+			eta := dense.Dot(a, m.Theta)
 			g, slope, square, _ := moments(eta, math.Exp(eta))
 			v := square - g*g
 			if !(v > 0) { // so far out that the row tells nothing
@@ -64,18 +64,11 @@ func FindMode(of model.Family, most float64, rows *vi.Rows, precision float64) (
 		dense.Solve(m.Root, q, step)
 		size := floats.Norm(step, 1)
 		floats.AddScaled(m.Theta, min(1, farthestStep/size), step)
-		if size < lastStep*(1+math.Sqrt(dot(m.Theta, m.Theta))) {
+		if size < lastStep*(1+math.Sqrt(dense.Dot(m.Theta, m.Theta))) {
 			return m, nil
 		}
 	}
 	return nil, errors.New("the likelihood has no maximum: covariates tell the response apart")
-}
-
-func dot(a, b []float64) (sum float64) {
-	for k, v := range a {
-		sum += v * b[k]
-	}
-	return sum
 }
 
 // given is the posterior given the rows: its mean, and draws of it.

@@ -149,7 +149,7 @@ func (t *ancillary) pull() {
 		t.gMean[i] *= t.n
 		gi := t.gD[i*m : i*m+i+1]
 		for k := range i + 1 {
-			t.gFactor[i*m+k] = t.n*dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
+			t.gFactor[i*m+k] = t.n*dense.Dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
 		}
 	}
 	t.law.PullRows(t.grad, t.params, t.gMean, t.gFactor)

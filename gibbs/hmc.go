@@ -96,7 +96,7 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	for i := range h.momentum {
 		h.momentum[i] = rng.NormFloat64()
 	}
-	kinetic := dot(h.momentum, h.momentum)
+	kinetic := dense.Dot(h.momentum, h.momentum)
 	copy(h.prop, x)
 	h.metric.Pull(h.force, h.grad)
 	end := logp
@@ -109,7 +109,7 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		h.metric.Pull(h.force, h.propGrad)
 		floats.AddScaled(h.momentum, 0.5*eps, h.force)
 	}
-	gain := end - logp - 0.5*(dot(h.momentum, h.momentum)-kinetic)
+	gain := end - logp - 0.5*(dense.Dot(h.momentum, h.momentum)-kinetic)
 	t.divergent = !(gain > -maxEnergyError)
 	t.logDensity = logp
 	if t.test(gain, rng) {
@@ -117,13 +117,6 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		t.logDensity = end
 	}
 	return t
-}
-
-func dot(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
 }
 
 // mover moves coordinates of a density with Laplace's kinks in it: by HMC, and now and
@@ -250,7 +243,7 @@ func newFisher(k int) *fisher {
 
 func (f *fisher) Push(dst []float64, a float64, p []float64) {
 	for i := range dst {
-		dst[i] += a * dot(f.factor[i*f.k:(i+1)*f.k], p)
+		dst[i] += a * dense.Dot(f.factor[i*f.k:(i+1)*f.k], p)
 	}
 }
 

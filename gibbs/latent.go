@@ -226,5 +226,5 @@ func (t *latent) towards() (c float64) {
 	dense.SymMulVec(t.g, t.r, t.m, t.a)
 	copy(t.h, t.a)
 	dense.SolveLowerT(t.law.Chol, t.m, t.h)
-	return dot(t.a, t.a)
+	return dense.Dot(t.a, t.a)
 }

@@ -132,7 +132,7 @@ func (c *state) logLikelihood() float64 {
 	c.law.Expect(e, c.n)
 	floats.SubTo(e, c.obs.Z, e)
 	dense.SolveLower(c.chol, c.q, e)
-	return -0.5 * (dense.LogDet(c.chol, c.q) + dot(e, e))
+	return -0.5 * (dense.LogDet(c.chol, c.q) + dense.Dot(e, e))
 }
 
 // collapsed returns the log density of the unconstrained parameters φ with the latent

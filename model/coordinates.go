@@ -114,10 +114,7 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 	}
 	for i := range p {
 		for j := range i + 1 {
-			t := 0.0
-			for k := range j + 1 {
-				t += c.l[i*p+k] * c.l[j*p+k]
-			}
+			t := dense.Dot(c.l[i*p:i*p+j+1], c.l[j*p:])
 			x.Tau[i*p+j], x.Tau[j*p+i] = t, t
 		}
 	}

@@ -119,10 +119,7 @@ func (l *FamilyLaw) draw(rng *rand.Rand) {
 	variate.Normals(l.e, 1, rng)
 	eta := l.index.Eta[level]
 	for j, b := range l.beta {
-		dev := 0.0
-		for k, r := range l.root[j*x : j*x+j+1] {
-			dev += r * l.e[k]
-		}
+		dev := dense.Dot(l.root[j*x:j*x+j+1], l.e)
 		l.row[j] = l.box[level][j] + dev
 		eta += b * dev
 	}

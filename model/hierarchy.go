@@ -236,11 +236,7 @@ func (w *siteSpace) factor(g *gramRoot, root []float64, sigma float64) bool {
 	}
 	for i := range k {
 		for j := range i + 1 {
-			sum := 0.0
-			for l, v := range w.a[j*q : (j+1)*q] {
-				sum += v * w.a[i*q+l]
-			}
-			w.chol[i*k+j] = sum
+			w.chol[i*k+j] = dense.Dot(w.a[j*q:(j+1)*q], w.a[i*q:])
 		}
 		w.chol[i*k+i]++
 	}
@@ -261,10 +257,6 @@ func (w *siteSpace) whiten(g *gramRoot, root []float64, sigma2 float64, precisio
 		}
 	}
 	dense.SolveLower(w.chol, k, w.u)
-	sum := 0.0
-	for _, v := range w.u {
-		sum += v * v
-	}
 	for l := range q {
 		row := w.t[l*k : (l+1)*k]
 		dense.SolveLower(w.chol, k, row)
@@ -272,14 +264,10 @@ func (w *siteSpace) whiten(g *gramRoot, root []float64, sigma2 float64, precisio
 			linear[l] += row[i] * v
 		}
 		for h := range l + 1 {
-			dot := 0.0
-			for i, v := range w.t[h*k : (h+1)*k] {
-				dot += row[i] * v
-			}
-			precision[l*q+h] += dot
+			precision[l*q+h] += dense.Dot(row, w.t[h*k:])
 		}
 	}
-	return -0.5 * (dense.LogDet(w.chol, k) + sum)
+	return -0.5 * (dense.LogDet(w.chol, k) + dense.Dot(w.u, w.u))
 }
 
 // draw draws η of θ_j = θ + Bη from its law given θ, B and σ², that of η standard normal

@@ -113,10 +113,7 @@ func (l *LevelLaw) Set(x *Params) {
 	}
 	l.sigma2, l.boxCov[d*d-1] = x.Sigma2, x.Sigma2
 	for i := range q {
-		v := 0.0
-		for j, b := range beta {
-			v += b * l.boxCov[i*d+j]
-		}
+		v := dense.Dot(beta, l.boxCov[i*d:])
 		l.boxCov[i*d+q], l.boxCov[q*d+i] = v, v
 		l.boxCov[d*d-1] += beta[i] * v
 	}

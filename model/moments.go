@@ -51,10 +51,7 @@ func (t *Moments) Set(x *Params) {
 	for j := range p {
 		row := x.Tau[j*p : (j+1)*p]
 		copy(t.Cov[j*m:j*m+p], row)
-		cov := 0.0
-		for k, v := range row {
-			cov += v * beta[k]
-		}
+		cov := dense.Dot(row, beta)
 		t.Cov[j*m+p], t.Cov[p*m+j] = cov, cov
 		variance += beta[j] * cov
 		t.Mean[j] = x.MuX[j]
@@ -136,10 +133,7 @@ func (t *Moments) Rand(dst []float64, n float64, rng *rand.Rand) {
 			t.low[j*m+k] = rng.NormFloat64()
 		}
 		t.low[j*m+j] = rng.NormFloat64() * (math.Sqrt2 / 2)
-		lj, a := l[j*m:j*m+j+1], 0.0
-		for k, v := range lj {
-			a += v * t.g[k]
-		}
+		a := dense.Dot(l[j*m:j*m+j+1], t.g)
 		t.lg[j] = a
 		dst[j] = n*t.Mean[j] + root*a
 	}

@@ -352,10 +352,6 @@ func (g *Guess) Pull(byPrecision []float64) (byLinear []float64) {
 func (g *Guess) weigh(dst, v []float64) {
 	q := len(g.Mean)
 	for k := range q {
-		sum := 0.0
-		for l, p := range g.Precision[k*q : (k+1)*q] {
-			sum += p * v[l]
-		}
-		dst[k] = sum
+		dst[k] = dense.Dot(g.Precision[k*q:(k+1)*q], v)
 	}
 }

@@ -31,6 +31,14 @@ func dot(a, b []float64) float64 {
 	return s + t
 }
 
+// Dot returns Σ a_k b_k over the elements of a, one after the other; b is at least as long.
+func Dot(a, b []float64) (sum float64) {
+	for k, v := range a {
+		sum += v * b[k]
+	}
+	return sum
+}
+
 // dot1x2 returns the products of a with rows 0 and 1 of b (stride ldb), over
 // the first k elements.
 func dot1x2(a, b []float64, ldb, k int) (s0, s1 float64) {
