@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/release"
@@ -70,14 +72,10 @@ func (t *FixedMoments) Set(x *Params) {
 		for k, ck := range t.c {
 			at := t.at[j*m+k]
 			ac += t.a[j*m+k] * ck
-			for i, v := range t.f[at*d : (at+1)*d] {
-				row[i] += ck * v
-			}
+			floats.AddScaled(row, ck, t.f[at*d:(at+1)*d])
 		}
 		t.ac[j] = ac
-		for i, v := range row {
-			last[i] += t.c[j] * v
-		}
+		floats.AddScaled(last[:d], t.c[j], row)
 	}
 }
 
@@ -320,9 +318,7 @@ func (t *FixedMoments) rowGradient(dst []float64, i int, alpha float64, w []floa
 	dense.SymMulVec(dst, t.f, d, t.z[:d])
 	for j := range m + 1 {
 		v := w[lower(q, at, t.line[j])]
-		for k, f := range t.rf[j*d : (j+1)*d] {
-			dst[k] += v * f
-		}
+		floats.AddScaled(dst[:d], v, t.rf[j*d:(j+1)*d])
 	}
 	for k, u := range t.mean {
 		dst[k] = n * (2*dst[k] + alpha*u)
