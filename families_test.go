@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -376,5 +377,35 @@ func TestFamilyRefuses(t *testing.T) {
 			custodians = append(custodians, dpreg.Custodian{Name: strconv.Itoa(i), Release: r})
 		}
 		must.Fail(t, dpreg.Can(custodians, c.o), c.says)
+	}
+}
+
+// Custodians of counts whose covariates differ have the same coefficients as where they share a law, and so do those of
+// truth values: a column of 0 and 1 is anchored at the dispersion of the counts (it was at 0: every coefficient was NaN).
+func TestCovariatesApart(t *testing.T) {
+	for family, top := range map[model.Family]float64{model.Poisson: 10, model.Binomial: 1} {
+		d := schema.Design{Intercept: true, Covariates: []schema.Column{{Name: "b", Upper: 1}, {Name: "x", Lower: -4, Upper: 4}}, Response: schema.Column{Name: "y", Upper: top}}
+		rng := rand.New(rand.NewPCG(1, 1))
+		var all []dpreg.Custodian
+		for _, name := range []string{"a", "b"} {
+			r := sumsOf01(d, 1000, func(row []float64) {
+				row[0] = float64(rng.IntN(2))
+				row[1] = max(-4, min(4, rng.NormFloat64()+row[0]))
+				row[2] = family.Draw(0.1+0.5*row[0]+0.3*row[1], top, rng)
+			})
+			r.Noise.Scale = 2
+			all = append(all, dpreg.Custodian{Name: name, Release: r})
+		}
+		var fits [2][]posterior.Parameter
+		for i, covariates := range []string{dpreg.SeparateCovariates, dpreg.SharedCovariates} {
+			o := dpreg.Options{Family: family, Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 600, Seed: 1}}
+			fits[i] = must.Get(dpreg.Infer(t.Context(), all, o))(t).Summary(dpreg.Original, 0.95).Parameters
+		}
+		for k, apart := range fits[0][:3] {
+			shared := fits[1][k]
+			if !(math.Abs(apart.Mean-shared.Mean) < 0.4*shared.SD && math.Abs(math.Log(apart.SD/shared.SD)) < 0.3) {
+				t.Errorf("%v: %s is %.3f ± %.3f apart, and %.3f ± %.3f shared", family, apart.Name, apart.Mean, apart.SD, shared.Mean, shared.SD)
+			}
+		}
 	}
 }
