@@ -212,13 +212,13 @@ func (p *Predictor) Predict(x []float64) (Prediction, error) {
 		outside := out.Outside
 		out = p.expected(a)
 		out.Outside = outside
-		return out, nil
+	} else {
+		mean, variance := p.moments(a)
+		sd := math.Sqrt(variance)
+		lower, upper := p.interval(a, mean, sd)
+		c, h := p.frame.Centre[m-1], p.frame.Half[m-1]
+		out.Fitted, out.SD, out.Lower, out.Upper = c+h*mean, h*sd, c+h*lower, c+h*upper
 	}
-	mean, variance := p.moments(a)
-	sd := math.Sqrt(variance)
-	lower, upper := p.interval(a, mean, sd)
-	c, h := p.frame.Centre[m-1], p.frame.Half[m-1]
-	out.Fitted, out.SD, out.Lower, out.Upper = c+h*mean, h*sd, c+h*lower, c+h*upper
 	for _, v := range []float64{out.Fitted, out.SD, out.Lower, out.Upper} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return out, errors.New("the covariates lie so far outside their bounds that the prediction overflows")

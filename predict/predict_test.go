@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/must"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/release"
@@ -146,6 +147,10 @@ func TestPredictRefuses(t *testing.T) {
 		if got, err := p.Predict(x); err == nil {
 			t.Errorf("%v was taken: %v", x, got)
 		}
+	}
+	counts := must.Get(predict.New(d, design, dpreg.Original, predict.Options{Family: model.Poisson}))(t)
+	if got, err := counts.Predict([]float64{3000, 0}); err == nil {
+		t.Errorf("a rate beyond all numbers was taken: %v", got)
 	}
 	for name, change := range map[string]func(*posterior.Draws){
 		"missing":  func(d *posterior.Draws) { d.Names[2] = "theta[3]" },
