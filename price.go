@@ -94,8 +94,7 @@ func (f *Fit) givenSums() func(dst []float64, x *model.Params, n float64) bool {
 	}
 }
 
-// read takes the parameters of a draw, and leaves what it has not. Under partial pooling counts keep no dispersion, and
-// so no anchor (model.Doubt): θ is no line of any rows, and its variance would make custodians' own twice too wide.
+// read takes the parameters of a draw, and leaves what it has not.
 func (f *Fit) read(x *model.Params, row []float64) {
 	switch {
 	case f.Family == model.Normal:
@@ -104,7 +103,7 @@ func (f *Fit) read(x *model.Params, row []float64) {
 		x.ReadLinked(row)
 		x.Sigma2 = f.layout().Dispersion(row)
 	default:
-		if copy(x.Theta, row); !f.problem.PartialPooling {
+		if copy(x.Theta, row); !f.problem.PartialPooling { // where θ is no line of any rows: it is no anchor (model.Doubt)
 			x.Sigma2 = f.layout().Dispersion(row)
 		}
 	}
