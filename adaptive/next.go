@@ -33,13 +33,12 @@ func First(m int) *release.Frame {
 // column's variance, one standard deviation of noise more, and with half of what clipping took of it, where it took
 // of all columns alike. a is the distance from c to the nearer end of the box. Exponential rows at that end have
 // t = a and reach 10t where they are 20,000, lognormal ones have t = 1.3a, rows of which nine in ten are at the end
-// t ≥ 3a; all others less. r is tail·t(t/a)²,
-// but not beyond the box, nor beyond the R that the radii ask for, foreseen for a look of less noise, farthest at most,
-// or longest·σ where that is more, σ the spread in the next frame: radii do not see a few rows.
+// t ≥ 3a; all others less. r is tail·t(t/a)², but not beyond the box, nor beyond the R that the radii ask for, foreseen
+// for a look of less noise, farthest at most, or longest·σ where that is more, σ the spread in the next frame: radii do
+// not see a few rows.
 //
 // What clipping took may be one column's alone, of few rows far out, and noise may hide more of them. But were all
-// that could be there taken to be there, one column whose bounds are far too wide would stay wide, at 5 to 20 times
-// the noise; where such rows are, slopes lose less than twice.
+// that could be there taken to be there, one column whose bounds are far too wide would stay as wide as they are.
 const (
 	floor     = .7
 	halfLost  = .5
@@ -48,7 +47,7 @@ const (
 	halfway   = .5   // sd of a column's mean at which it is worth half
 	inside    = .8
 	tail      = 10
-	longest   = 10
+	longest   = 10     // spreads of the next frame
 	farthest  = 8      // in the look's frame
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
@@ -84,13 +83,13 @@ func reaches(look *release.Look, n float64, c, cov []float64) []float64 {
 	for j := range m {
 		all += max(s[j*m+j], 0)
 	}
-	whole, asked, of1 := 1+halfLost*look.Frame.Lost/n/all, reached(look, n), meanNoise(look, n)
+	whole, asked, onMean := 1+halfLost*look.Frame.Lost/n/all, reached(look, n), meanNoise(look, n)
 	reach := make([]float64, m)
 	for j, unit := range units(l, m) {
 		d := (c[j] - look.Frame.Centre[j]) / unit
-		noise := unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*of1)
+		noise := unit * unit * math.Hypot(look.Noise.SD()/n, 2*d*onMean)
 		t := math.Sqrt(max(whole*dense.QuadForm(s, m, l[j*m:(j+1)*m])+noise, 0))
-		a := min(1-math.Abs(c[j])+unit*of1, 1)
+		a := min(1-math.Abs(c[j])+unit*onMean, 1)
 		reach[j] = min(tail*t*(t/a)*(t/a), max(asked*unit, longest*math.Sqrt(cov[j*m+j])), 1+math.Abs(c[j]))
 	}
 	return reach
