@@ -209,7 +209,10 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 		return nil, closer, err
 	}
 	rows, err := openText(blocks, w)
-	return rows, closer, err
+	if err != nil { // nil is no file, which a *textFile in an interface would be
+		return nil, closer, err
+	}
+	return rows, closer, nil
 }
 
 // text opens a file of text, which stdin is where that has its path. tell is told of bytes that are read.

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/dpreg/dpreg/internal/must"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -229,5 +230,21 @@ func TestStdinInterrupted(t *testing.T) {
 	nothing := func([]float64) error { return nil }
 	if err := (Options{}).Scan(ctx, sourceOf(in), d, nothing, nothing); err != context.Canceled {
 		t.Errorf("rows: error %v", err)
+	}
+}
+
+// Workers that come to a file whose header was refused find no file, however they meet.
+func TestRefusedByAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	must.Do(t, os.WriteFile(path, []byte("a,b\n1,2\n"), 0o600))
+	s := find1(t, path)
+	sinks := make([]func([]float64) error, 8)
+	for i := range sinks {
+		sinks[i] = func([]float64) error { return nil }
+	}
+	for range testsize.Of(300, 3000) {
+		if err := (Options{}).Scan(t.Context(), s, design(), sinks...); err == nil {
+			t.Fatal("a header without the columns was taken")
+		}
 	}
 }
