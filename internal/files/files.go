@@ -166,7 +166,7 @@ func WriteKey(path string, secret []byte, public string, open []byte) error {
 		return err
 	}
 	err := WriteNew(public, 0o644, open)
-	if err != nil {
+	if _, there := os.Lstat(public); errors.Is(there, fs.ErrNotExist) {
 		os.Remove(path)
 	}
 	return err
