@@ -29,8 +29,8 @@ func Expect(start func(int, *rand.Rand) (*Sampler, error), plan mcmc.Plan, manyL
 	for k.Err() == nil && (leapfrogs == 0 || time.Since(begin) < measured) {
 		leapfrogs += k.Step(rng).Leapfrogs
 	}
-	if err := k.Err(); err != nil {
-		return err
+	if leapfrogs == 0 {
+		return k.Err()
 	}
 	each := float64(time.Since(begin)) / float64(leapfrogs) * math.Sqrt(math.Sqrt(float64(len(k.Position()))))
 	plan.Expect(plan.Foresee(time.Duration(fewLeapfrogs*each), time.Duration(manyLeapfrogs*each)))

@@ -165,10 +165,10 @@ func forecastTable(f *plan.Forecast, slope int) table {
 }
 
 func forecastLegend(f *plan.Forecast, slope int) string {
-	contraction, price, detected := 0.0, 0.0, 0.0
+	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
-		contraction, price, detected = max(contraction, s.ContractionError), max(price, s.PriceError/s.Price), max(detected, s.DetectedError)
+		contraction, price, detected = largest(contraction, s.ContractionError), largest(price, s.PriceError/s.Price), largest(detected, s.DetectedError)
 	}
 	level := percent(f.Level) + "%"
 	a := f.Alone[slope]
@@ -184,6 +184,17 @@ func forecastLegend(f *plan.Forecast, slope int) string {
 		text += " Noise: " + kinds(f) + "."
 	}
 	return text
+}
+
+// largest is NaN only where both are.
+func largest(a, b float64) float64 {
+	switch {
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
+	}
+	return max(a, b)
 }
 
 // kinds tells where on the grid which noise was smaller.
