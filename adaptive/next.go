@@ -83,7 +83,8 @@ func reaches(look *release.Look, n float64, c, cov []float64) []float64 {
 	for j := range m {
 		all += max(s[j*m+j], 0)
 	}
-	whole, asked, onMean := 1+halfLost*look.Frame.Lost/n/all, reached(look, n), meanNoise(look, n)
+	whole := 1 + halfLost*look.Frame.Lost/n/all // a variance over what clipping left of it
+	asked, onMean := reached(look, n), meanNoise(look, n)
 	reach := make([]float64, m)
 	for j, unit := range units(l, m) {
 		d := (c[j] - look.Frame.Centre[j]) / unit

@@ -17,7 +17,7 @@ const measured = 100 * time.Millisecond
 
 // Expect tells plan.Expect what a run of the plan is to take: it times the leapfrog steps
 // of a chain of its own, not yet adapted, and of a generator of its own. A transition takes from fewLeapfrogs
-// to so many of these over the fourth root of the dimension.
+// to so many of these over the fourth root of the dimension. Errors: the chain does not start, or fails before its first leapfrog.
 func Expect(start func(int, *rand.Rand) (*Sampler, error), plan mcmc.Plan, manyLeapfrogs float64) error {
 	rng := rand.New(rand.NewPCG(plan.Seed, 0))
 	k, err := start(0, rng)

@@ -97,6 +97,9 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 		if err != nil {
 			return nil, err
 		}
+		if *column > r.m-r.dummies {
+			return nil, fmt.Errorf("-column %d: %s has %d columns of numbers", *column, p.name, r.m-r.dummies)
+		}
 		for i, v := range r.Rows {
 			if at := i%r.m - r.dummies + 1; at > 0 && (*column == 0 || at == *column) { // of numbers, not of dummies
 				r.Rows[i] = ((v+1) / *above - 1) / *wide

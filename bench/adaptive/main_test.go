@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		!strings.Contains(levels.String(), "| abalone-sex, slopes | 4177 | 1 → 4 |") || !strings.Contains(levels.String(), "| abalone-sex, levels | 4177 |") {
 		t.Errorf("%v\n%s", err, &levels)
 	}
-	for _, args := range []string{"-only red -by-level one", "-by-level colour", "-only nobody", "-only red,red", "-trials 0", "-steps 1", "-wide 0", "stray", "-method nobody"} {
+	for _, args := range []string{"-only red -by-level one", "-by-level colour", "-only nobody", "-only red,red", "-trials 0", "-steps 1", "-wide 0", "-only red -column 5", "-column -1", "stray", "-method nobody"} {
 		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
 		}

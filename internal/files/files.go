@@ -155,7 +155,8 @@ func Text(text []byte) func(io.Writer) error {
 	}
 }
 
-// WriteKey writes a secret key, for its owner alone, and what is public of it, or neither. None is overwritten.
+// WriteKey writes a secret key, for its owner alone, and what is public of it. Neither is overwritten,
+// and no secret one stays alone.
 func WriteKey(path string, secret []byte, public string, open []byte) error {
 	for _, p := range []string{path, public} {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
