@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -36,13 +38,18 @@ func runInfer(f *flags, paths []string) error {
 	return f.infer(e, slices.Clone(paths), "")
 }
 
-// readRelease reads a release that was named on the command line.
+// readRelease reads a release that was named on the command line, once: what is parsed is what was signed.
 func (f *flags) readRelease(path string) (*release.Release, error) {
-	r, err := release.ReadFile(path)
+	text, err := os.ReadFile(path)
+	var r *release.Release
+	if err == nil {
+		r, err = release.Read(bytes.NewReader(text))
+		err = within(path, err)
+	}
 	if err != nil {
 		return nil, usagef("%w (`dpreg release` makes one from data)", err)
 	}
-	return r, f.verifySigned(path)
+	return r, f.verifySigned(path, text)
 }
 
 // nonPrivate is the method that needs rows, so that only fit has it.

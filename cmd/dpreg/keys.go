@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/signature"
@@ -21,8 +20,8 @@ func makeKeys(f *flags, args []string) error {
 }
 
 // verifySigned refuses a release that none of the keys of --verify signed, or that is not the one
-// which its signature is of.
-func (f *flags) verifySigned(path string) error {
+// which its signature is of; text is what is in the file.
+func (f *flags) verifySigned(path string, text []byte) error {
 	var keys []signature.Public
 	for _, file := range f.verify {
 		k, err := signature.ReadPublic(file)
@@ -30,10 +29,6 @@ func (f *flags) verifySigned(path string) error {
 			return usage(within("--verify", err))
 		}
 		keys = append(keys, k)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return usage(err)
 	}
 	s, by, err := signature.Verify(path, text, keys...)
 	switch {
