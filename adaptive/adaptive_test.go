@@ -405,7 +405,7 @@ func TestAuto(t *testing.T) {
 		n     float64
 		delta float64
 		want  int
-	}{{1, 5000, 0, 1}, {2, 5000, 0, 1}, {3, 5000, 0, 4}, {4, 0, 1e-6, 1}, {4, 50, 1e-6, 1}, {4, 442, 1e-6, 3}, {4, 1000, 1e-6, 3}, {4, 2000, 1e-6, 4}, {12, 5000, 1e-6, 4}, {4, 200, 0, 1}, {4, 1000, 0, 3}, {4, 4000, 0, 4}} {
+	}{{1, 5000, 0, 1}, {2, 500, 0, 1}, {2, 1000, 0, 3}, {2, 5000, 0, 4}, {3, 5000, 0, 4}, {4, 0, 1e-6, 1}, {4, 50, 1e-6, 1}, {4, 442, 1e-6, 3}, {4, 1000, 1e-6, 3}, {4, 2000, 1e-6, 4}, {12, 5000, 1e-6, 4}, {4, 200, 0, 1}, {4, 1000, 0, 3}, {4, 4000, 0, 4}} {
 		if got, why := Auto(c.m, c.n, release.Privacy{Epsilon: 1, Delta: c.delta, Neighbours: release.ReplaceOne}); got != c.want {
 			t.Errorf("%+v: %d (%s)", c, got, why)
 		}
@@ -438,6 +438,10 @@ func TestAgainstPrototype(t *testing.T) {
 	near(t, "R", later.Radius, 3.3635856610148585)
 	near(t, "κ", later.Weight, .8408964152537146)
 	near(t, "Lost", later.Lost, 2697.518807321898)
+	last := plan.Radius(2, f, r, 2000, noiseOf(3, pr, plan.Looks[2]))
+	near(t, "R", last.Radius, 4)
+	near(t, "κ", last.Weight, 1)
+	near(t, "Lost", last.Lost, 1994.3389615431552)
 	next := func(centre, z []float64, w, want [][]float64, wantCentre ...float64) {
 		t.Helper()
 		in := *later

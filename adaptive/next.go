@@ -125,7 +125,8 @@ func reached(look *release.Look, n float64) float64 {
 	}
 	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball, standsOut)
 	r := look.Frame.Radius
-	return min(math.Sqrt(edges[best(edges, lost, lastLook*look.Noise.SD()/(r*r), len(look.Frame.Centre))]), farthest)
+	k, _ := best(edges, lost, hides(lastLook*look.Noise.SD()/(r*r), len(look.Frame.Centre)))
+	return min(math.Sqrt(edges[k]), farthest)
 }
 
 func centre(look *release.Look, n float64, l []float64) []float64 {

@@ -41,7 +41,7 @@ const (
 	mostEarly     = .35 // of all early looks together
 	radiiEarly    = .2  // of the share of an early step
 	wellSeenEarly = 50
-	wellSeen      = 1000
+	wellSeen      = 1500
 	leastLast     = .03
 	mostLast      = .25
 
@@ -117,11 +117,8 @@ func unit(m int, pr release.Privacy) float64 {
 
 // A first look finds nothing where noise hides the box: then one look serves. The bounds are
 // those of x beyond which some of many small tables lost by more steps. Of pure ε they are
-// stricter: there a share s costs 1/s in noise, and not 1/√s. A box of two columns has few corners, and the one
-// slope takes all that clipping moves, where the response has a long tail or residuals grow with a skewed
-// covariate: one look holds it, several hold it less. Where bounds may be far too wide they are to be asked for.
+// stricter: there a share s costs 1/s in noise, and not 1/√s.
 const (
-	fewColumns   = 2
 	mostGaussian = .6
 	mostPure     = .25
 )
@@ -159,8 +156,8 @@ func Auto(m int, n float64, pr release.Privacy) (int, string) {
 		steps++
 	}
 	switch {
-	case m <= fewColumns:
-		return 1, "one step: of at most one covariate one look in the box is as good, unless bounds are far too wide: then --steps 3"
+	case m == 1:
+		return 1, "one step: without a covariate one look is enough"
 	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
 	case perRow(m, n, pr)*math.Sqrt(float64(m)) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:

@@ -9,12 +9,12 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖², which
-// moves a slope by some ρT, ρ up to about .5/m over data sets. R² is the edge of a bin where
+// The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖². R² is the edge of a bin where
 //
-//	SD(R²)² + (slant/m · T̂(R²))²
+//	√m·SD(R²) + halfLost/m·T̂(R²),     SD(R²)² + ClippingMoves(T̂(R²))²
 //
-// is least. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
+// is least: of an early look what they hide of a variance, see Next, of the last what they move a slope by, as
+// inference allows for it. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
 // H at its edges, by sums from outside. All k bins have n rows together: what the counts have
 // too many or too few is shared among them, after which H at edge i, i bins below it, has a
 // standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
@@ -23,8 +23,9 @@ import (
 // Bins out from the fullest one that each stand out by standsOut standard deviations are seen. Beyond
 // the last of them, few rows lie beyond a gap, while noise has many edges to stand out at: what is
 // seen ends at the outermost edge e, i edges on, where H has standsOut + i·gap standard deviations, for
-// the last look, whose clipping counts, standsBeyond + i·gap. Beyond e rows are too few to be seen, and
-// yet far: H is continued as Pareto's law,
+// the last look, whose clipping counts, standsBeyond + i·gap, or where a bin has alonePure or, of Gaussian noise,
+// aloneNormal by itself, as rows with one value have: noise does that in one look of 30. Beyond e rows are
+// too few to be seen, and yet far: H is continued as Pareto's law,
 //
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
@@ -32,10 +33,11 @@ import (
 // histogram has there, plus doubt standard deviations. Lost is T̂ with that doubt. R² is no edge
 // beyond which more than most of the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
-	slant        = .25
 	standsOut    = 2.5
 	standsBeyond = 1.
 	gap          = .4
+	alonePure    = 4.5
+	aloneNormal  = 3.25
 	doubt        = .25
 	lightest     = 1.7
 	steeper      = 6.
@@ -56,8 +58,7 @@ const (
 // Radius returns f with the radius, the weight and what clipping takes, or for the last look the
 // box, where slopes would have less noise in it: r is the noisy histogram of ‖u‖² in f, t the
 // step from 0, n the number of rows (0: the histogram's), and noise tells what noise a look
-// will have. Where releases of several parts of the rows are taken together, what noise does to them
-// averages out, and what clipping does not.
+// will have.
 func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise func(f *release.Frame) release.Noise) *release.Frame {
 	g := *f
 	weight := weightLater
@@ -65,15 +66,17 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 		weight = weightFirst
 	}
 	g.Radius, g.Weight, g.Lost = 1, weight, 0
-	stated := noise(&g)
-	laplace := stated.Kind == release.Ball
-	last, stands, alone := t == len(p.Looks)-1, standsOut, 1.
+	stated, m := noise(&g), len(f.Centre)
+	laplace, last := stated.Kind == release.Ball, t == len(p.Looks)-1
+	stands, harm := standsOut, hides(stated.SD(), m)
 	if last {
-		stands, alone = standsBeyond, 1/math.Sqrt(float64(max(1, p.Parts)))
+		stands, harm = standsBeyond, func(edge, lost float64) float64 {
+			return math.Hypot(stated.SD()*edge, release.ClippingMoves(lost, edge, m, p.Parts))
+		}
 	}
 	edges, lost := tails(r, n, laplace, stands)
-	k := best(edges, lost, alone*stated.SD(), len(f.Centre))
-	if box := First(len(f.Centre)); last && alone*noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], alone*stated.SD(), len(f.Centre)) {
+	k, least := best(edges, lost, harm)
+	if box := First(m); last && noise(box).SD()*boxError(f) < least {
 		return box
 	}
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
@@ -81,20 +84,20 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	return &g
 }
 
-// best is the edge of the least error; sd is that of the noise at R = 1.
-func best(edges, lost []float64, sd float64, m int) (best int) {
-	least := math.Inf(1)
+// hides is what noise, of this sd at R = 1, and clipping hide of the variance of m columns, times n.
+func hides(sd float64, m int) func(edge, lost float64) float64 {
+	return func(edge, lost float64) float64 { return math.Sqrt(float64(m))*sd*edge + halfLost/float64(m)*lost }
+}
+
+// best is the edge that does the least harm, and the harm.
+func best(edges, lost []float64, harm func(edge, lost float64) float64) (best int, least float64) {
+	least = math.Inf(1)
 	for k, e := range edges {
-		if x := errorAt(e, lost[k], sd, m); x < least {
+		if x := harm(e, lost[k]); x < least { // false of an infinite lost
 			best, least = k, x
 		}
 	}
-	return best
-}
-
-// errorAt is that of a slope for R² = edge.
-func errorAt(edge, lost, sd float64, m int) float64 {
-	return math.Hypot(sd*edge, slant/float64(m)*lost)
+	return best, least
 }
 
 // boxError is how much more noise of one SD moves slopes in the box than in f. Noise E on sums
@@ -154,7 +157,11 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	end, out := lastSeen(h, s, stands)
+	alone := aloneNormal
+	if laplace {
+		alone = alonePure
+	}
+	end, out := lastSeen(h, s, stands, alone)
 	a := lightest
 	if !out { // nothing is known of how H falls
 		a = 0
@@ -182,7 +189,7 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 
 // lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge, and
 // whether any bin stands out.
-func lastSeen(h, s []float64, stands float64) (end int, out bool) {
+func lastSeen(h, s []float64, stands, alone float64) (end int, out bool) {
 	k := len(s)
 	count := func(i int) float64 { return h[i] - h[i+1] }
 	sd, firm := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0 // of a count
@@ -196,7 +203,7 @@ func lastSeen(h, s []float64, stands float64) (end int, out bool) {
 	}
 	end, out = firm, count(firm) > standsOut*sd
 	for i := firm + 1; i < k; i++ {
-		if h[i] > (stands+gap*float64(i-firm))*s[i] {
+		if h[i] > (stands+gap*float64(i-firm))*s[i] || count(i) > alone*sd {
 			end = i
 		}
 	}

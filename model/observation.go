@@ -86,24 +86,19 @@ func ShapeOf(r *release.Release) Shape {
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps
 //
-//   - what moves a slope, an entry of the response's row, is by rms .31, .25, .2, .16 and .14 of tr L/m
-//     where K = tr L/R², about as many rows as are clipped, is 5, 20, 50, 150 and 1000: few do not even
-//     out. As it is alike in each release of the same rows, twice that is allowed for, over m,
-//     2√(slopesMany² + slopesFew/(K + 8)). B parts of one dealing have it alike, too, of BK rows, and it does not
-//     average out as noise does: √B times;
+//   - what moves a slope, an entry of the response's row, is as release.ClippingMoves says;
 //   - of the response's square, that of what the covariates leave of it, it takes .2/m to 3/m of
 //     tr L, most where few rows are far out: responseShare/m ± responseSpread;
 //   - of each covariate's square about half of 1/m: covariateShare/m ± covariateSpread/m. As much
 //     spread as share would leave room for a direction in which they hardly vary, and slopes
 //     along it would be anything.
 const (
-	slopesMany, slopesFew           = 0.14, 1.5
 	responseShare, responseSpread   = 1.4, 0.4
 	covariateShare, covariateSpread = 0.5, 0.25
 )
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of a larger scale on
-// products with the response, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
+// products with the response, √(1 + (moves/sd)²) times: its size is told, and not its direction.
 // Linear sums lose ‖u‖ − R where squares lose ‖u‖² − R², about 1/2R of that. What squares lose is
 // put back, or variances would come out too small. Products of two covariates it only lessens,
 // about alike in all directions of a frame.
@@ -149,9 +144,8 @@ func (o *Observation) inFrame(r *release.Release, response bool) {
 
 // moved is what clipping may move products with the response by, over the noise on them.
 func moved(r *release.Release) float64 {
-	f, parts := r.Frame, float64(max(1, r.Part.Parts()))
-	share := 2 * math.Sqrt(parts*(slopesMany*slopesMany+slopesFew/(parts*f.Lost/(f.Radius*f.Radius)+8)))
-	return share / float64(len(f.Centre)) * f.Lost / r.Noise.SD()
+	f := r.Frame
+	return release.ClippingMoves(f.Lost, f.Radius*f.Radius, len(f.Centre), int(r.Part.Parts())) / r.Noise.SD()
 }
 
 // ClippingMoves is how much of a slope's posterior sd is what clipping may move it by, at most:

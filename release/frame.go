@@ -130,6 +130,25 @@ func (r *Release) countSD() float64 {
 	return r.NNoise
 }
 
+// Clipping takes a matrix L from Σuuᵀ of m columns. What moves a slope is an entry of the response's row: over data
+// sets of four columns and more by rms .31, .25, .2, .16 and .14 of tr L/m where K = tr L/R², about as many rows as are
+// clipped, is 5, 20, 50, 150 and 1000. Few do not even out; and of two columns the one slope may take what several
+// share, .2 to .35 of tr L. As it is alike in each release of the same rows, twice that is allowed for of four columns,
+//
+//	1.5√(slopesMany² + slopesFew/(K + 8)) tr L/(m − 1),
+//
+// slopesMost at most, since an entry is tr L/2 at most. B parts of one dealing have it alike, too, of BK rows, and it
+// does not average out as noise does: √B times.
+const slopesMany, slopesFew, slopesMost = 0.14, 2.5, 0.35
+
+// ClippingMoves is the standard deviation that is allowed for what clipping moves an entry of the response's row of
+// Σuuᵀ by, of m columns in a ball of radius² edge, where it takes lost = tr L, and rows are dealt into parts.
+func ClippingMoves(lost, edge float64, m, parts int) float64 {
+	b := float64(max(1, parts))
+	share := 1.5 / float64(max(1, m-1)) * math.Sqrt(slopesMany*slopesMany+slopesFew/(b*lost/edge+8))
+	return math.Sqrt(b) * min(share, slopesMost) * lost
+}
+
 // pick is the look at these columns of m, which shares nothing with l.
 func (l Look) pick(at []int, m int) Look {
 	if l.Frame == nil {

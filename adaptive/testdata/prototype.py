@@ -1,4 +1,4 @@
-"""A second derivation, from docs/adaptive.md, of what TestAgainstPrototype checks: the radius of two
+"""A second derivation, from docs/adaptive.md, of what TestAgainstPrototype checks: the radius of three
 looks at three columns, what clipping takes (Lost), and the frame that follows. Needs numpy.
 
     python3 adaptive/testdata/prototype.py
@@ -9,8 +9,8 @@ import numpy as np
 
 N, M = 2000.0, 3
 S = 4.2246788893288878  # sd of Gaussian noise for ε = 1, δ = 1e-6 at sensitivity 1
-SLANT, STANDS_OUT, GAP, DOUBT, LIGHTEST, STEEPER = 0.25, 2.5, 0.4, 0.25, 1.7, 6
-FIRST, LATER = 0.13707196199378816, 0.13707196199378816  # shares of the looks
+STANDS_OUT, GAP, ALONE, DOUBT, LIGHTEST, STEEPER = 2.5, 0.4, 3.25, 0.25, 1.7, 6
+FIRST, LATER, LAST = 0.13707196199378816, 0.13707196199378816, 0.49299007126096506  # shares of the looks
 
 count_sd = 9.5
 counts = np.array([3, -7, 5, 20, -4, 16, 40, 33, 70, 110, 160, 230, 301, 330, 280, 205, 120, 60, 30,
@@ -20,7 +20,7 @@ counts += (N - counts.sum()) / k
 upper = 2 ** ((np.arange(k) - 8) / 2)
 
 
-def lost():
+def lost(stands):
     """T at each upper edge: the integral of the number of rows beyond."""
     i = np.arange(k)
     sd = count_sd * np.sqrt(i * (k - i) / k)
@@ -31,7 +31,8 @@ def lost():
     seen = int(counts.argmax())
     while seen < k - 1 and counts[seen + 1] > STANDS_OUT * count_sd:
         seen += 1
-    end = max([seen] + [j for j in range(seen + 1, k) if h[j] > (STANDS_OUT + GAP * (j - seen)) * sd[j]])
+    out = [h[j] > (stands + GAP * (j - seen)) * sd[j] or counts[j] > ALONE * count_sd for j in range(k)]
+    end = max([seen] + [j for j in range(seen + 1, k) if out[j]])
     at_end = max(min(h[end], N), STANDS_OUT * sd[end])
     power = LIGHTEST
     steep = [j for j in range(1, end) if min(h[j], N) >= STEEPER * at_end]
@@ -51,12 +52,21 @@ def lost():
     return t
 
 
-def radius(share, weight):
+def best(sd, t):
+    """The bin at whose upper edge noise, of this sd where R is 1, and clipping hide least."""
+    return int((math.sqrt(M) * sd * upper + 0.5 / M * t).argmin())
+
+
+def radius(share, weight, last=False):
     """R, κ, Lost, and the noise on a square."""
-    t, unit = lost(), math.sqrt(2) * (1 + weight**2) * S / math.sqrt(share)
-    best = int(np.hypot(unit * upper, SLANT / M * t).argmin())
-    r = math.sqrt(upper[best])
-    return r, weight * r, t[best], unit * upper[best]
+    t, unit = lost(1 if last else STANDS_OUT), math.sqrt(2) * (1 + weight**2) * S / math.sqrt(share)
+    at = best(unit, t)
+    if last:  # where a slope moves least
+        t = np.minimum(t, 1e300)
+        moves = np.minimum(1.5 / (M - 1) * np.sqrt(0.0196 + 2.5 / (t / upper + 8)), 0.35) * t
+        at = int(np.hypot(unit * upper, moves).argmin())
+    r = math.sqrt(upper[at])
+    return r, weight * r, t[at], unit * upper[at]
 
 
 def following(c, w, z, r, kappa, taken, sd):
@@ -77,7 +87,7 @@ def following(c, w, z, r, kappa, taken, sd):
     whole = 1 + 0.5 * taken / N / (1e-7 + np.maximum(np.diag(s), 0).sum())
     t = np.sqrt(np.maximum(whole * np.diag(inverse @ s @ inverse.T) + noise, 0))
     near = np.minimum(1 - abs(centre) + spread * mean_noise, 1)
-    foreseen = min(math.sqrt(upper[int(np.hypot(sd / r**2 / 3 * upper, SLANT / M * lost()).argmin())]), 8)
+    foreseen = min(math.sqrt(upper[best(sd / r**2 / 3, lost(STANDS_OUT))]), 8)
     asked = np.maximum(foreseen * spread, 10 * np.sqrt(np.diag(cov)))
     reach = np.minimum(np.minimum(10 * t**3 / near**2, asked), 1 + abs(centre))
     np.fill_diagonal(cov, np.maximum(np.diag(cov), 0.64 * reach**2 / (M + 2 * math.sqrt(2 * M))) + 1e-7)
@@ -87,6 +97,7 @@ def following(c, w, z, r, kappa, taken, sd):
 first, later = radius(FIRST, 1 / 2), radius(LATER, 1 / 4)
 print(first)
 print(later)
+print(radius(LAST, 1 / 4, True))
 z = np.array([120, -340, 55, 1900, 210, -90, 900, 333, 1500], float)
 for x in following(np.array([0.1, -0.6, 0.25]), np.array([[4, 0, 0], [-1.5, 3, 0], [0.5, -2, 6]], float), z, *later):
     print(np.round(x, 8))
