@@ -34,7 +34,8 @@ func Example() {
 	//   surface, and the sums have K-norm noise, whose density falls as exp(-|e|), in
 	//   proportion to its size. Moving rows may shift a slope by up to 0.9 of its
 	//   posterior sd, and draws the mean of a skewed column towards most rows;
-	//   intervals allow for that.
+	//   intervals allow for that. Fewer than about 79 rows far from all others go
+	//   unseen: estimates are then those of the others.
 	//
 	// income ~ educ, method mcmc-exact, n = 1000, original units
 	// Method mcmc-exact was taken: it is exact for normal columns, at a cost that does

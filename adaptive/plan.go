@@ -157,7 +157,7 @@ func Auto(m int, n float64, pr release.Privacy) (int, string) {
 	}
 	switch {
 	case m == 1:
-		return 1, "one step: without a covariate one look is enough"
+		return 1, "one step: of one numeric column one look is enough"
 	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
 	case perRow(m, n, pr)*math.Sqrt(float64(m)) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:

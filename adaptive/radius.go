@@ -11,10 +11,10 @@ import (
 
 // The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖². R² is the edge of a bin where
 //
-//	√m·SD(R²) + halfLost/m·T̂(R²),     SD(R²)² + ClippingMoves(T̂(R²))²
+//	√m·SD(R²) + halfLost/m·T̂(R²),     √(SD(R²)² + ClippingMoves(T̂(R²))²)/(1 − blurs·SD(R²)/n)
 //
 // is least: of an early look what they hide of a variance, see Next, of the last what they move a slope by, as
-// inference allows for it. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
+// inference allows for it, a slope being divided by a variance that the noise blurs. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
 // H at its edges, by sums from outside. All k bins have n rows together: what the counts have
 // too many or too few is shared among them, after which H at edge i, i bins below it, has a
 // standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
@@ -43,6 +43,7 @@ const (
 	steeper      = 6.
 	proof        = 2.
 	most         = .7
+	blurs        = 2.
 	apart        = 4. // standard deviations between the histogram's n and n
 )
 
@@ -71,7 +72,8 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	stands, harm := standsOut, hides(stated.SD(), m)
 	if last {
 		stands, harm = standsBeyond, func(edge, lost float64) float64 {
-			return math.Hypot(stated.SD()*edge, release.ClippingMoves(lost, edge, m, p.Parts))
+			sd := stated.SD() * edge
+			return math.Hypot(sd, release.ClippingMoves(lost, edge, m, p.Parts)) / max(1-blurs*sd/max(n, 1), .01)
 		}
 	}
 	edges, lost := tails(r, n, laplace, stands)
@@ -157,11 +159,7 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	alone := aloneNormal
-	if laplace {
-		alone = alonePure
-	}
-	end, out := lastSeen(h, s, stands, alone)
+	end, out := lastSeen(h, s, stands, alone(laplace))
 	a := lightest
 	if !out { // nothing is known of how H falls
 		a = 0
@@ -187,9 +185,25 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 	return h, proven
 }
 
+// alone is how many standard deviations a bin has where it stands out by itself.
+func alone(laplace bool) float64 {
+	if laplace {
+		return alonePure
+	}
+	return aloneNormal
+}
+
+// Unseen is about how many rows, far from all others, the noise on radii hides.
+func Unseen(r *release.Radii, kind release.Kind) float64 {
+	if kind == release.Ball {
+		return alone(true) * math.Sqrt2 * r.Scale
+	}
+	return alone(false) * r.Scale
+}
+
 // lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge, and
 // whether any bin stands out.
-func lastSeen(h, s []float64, stands, alone float64) (end int, out bool) {
+func lastSeen(h, s []float64, stands, byItself float64) (end int, out bool) {
 	k := len(s)
 	count := func(i int) float64 { return h[i] - h[i+1] }
 	sd, firm := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0 // of a count
@@ -203,7 +217,7 @@ func lastSeen(h, s []float64, stands, alone float64) (end int, out bool) {
 	}
 	end, out = firm, count(firm) > standsOut*sd
 	for i := firm + 1; i < k; i++ {
-		if h[i] > (stands+gap*float64(i-firm))*s[i] || count(i) > alone*sd {
+		if h[i] > (stands+gap*float64(i-firm))*s[i] || count(i) > byItself*sd {
 			end = i
 		}
 	}

@@ -75,7 +75,11 @@ func HiddenWarnings(d *schema.Design, releases []*release.Release) []string {
 	if names == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("noise hides how far values of %s spread within their bounds: slopes hang on the prior. More rows, a larger ε, bounds that are not far too wide or several looks (--steps 3) tell more; what is known of a slope, --prior-sd states", Listed(names))}
+	looks := ""
+	if slices.ContainsFunc(releases, func(r *release.Release) bool { return r.Frame == nil }) {
+		looks = " or several looks (--steps 3)"
+	}
+	return []string{fmt.Sprintf("noise hides how far values of %s spread within their bounds: slopes hang on the prior. More rows, a larger ε, bounds that are not far too wide%s tell more; what is known of a slope, --prior-sd states", Listed(names), looks)}
 }
 
 // maxListed is how many columns a warning names.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -184,6 +186,9 @@ func inFrame(r *release.Release) string {
 	text += "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
 	if moved := model.ClippingMoves(r); moved > fewMoved {
 		text += fmt.Sprintf(" Moving rows may shift a slope by up to %.1g of its posterior sd, and draws the mean of a skewed column towards most rows; intervals allow for that.", moved)
+	}
+	if r.Radii != nil && r.Frame.Lost > 0 {
+		text += fmt.Sprintf(" Fewer than about %.0f%s far from all others go unseen: estimates are then those of the others.", math.Ceil(adaptive.Unseen(r.Radii, r.Noise.Kind)), cmp.Or(whose(r), " rows"))
 	}
 	return text + ofPersons(r)
 }

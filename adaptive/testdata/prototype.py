@@ -64,7 +64,7 @@ def radius(share, weight, last=False):
     if last:  # where a slope moves least
         t = np.minimum(t, 1e300)
         moves = np.minimum(1.5 / (M - 1) * np.sqrt(0.0196 + 2.5 / (t / upper + 8)), 0.35) * t
-        at = int(np.hypot(unit * upper, moves).argmin())
+        at = int((np.hypot(unit * upper, moves) / np.maximum(1 - 2 * unit * upper / N, 0.01)).argmin())
     r = math.sqrt(upper[at])
     return r, weight * r, t[at], unit * upper[at]
 

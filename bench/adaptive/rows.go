@@ -47,7 +47,6 @@ var populations = []population{
 	{name: "of-gain-1", table: "adult", formula: "gain ~ education"},
 	{name: "sugar-1", table: "wine-white", formula: "density ~ `residual sugar`"},
 	{name: "chlorides-1", table: "wine-white", formula: "quality ~ chlorides"},
-	{name: "shucked-1", table: "abalone", formula: "rings ~ shucked"},
 	{name: "normal-.2-.7", sd: 0.2, correlation: 0.7}, {name: "normal-.2-0", sd: 0.2},
 	{name: "abalone-sex", table: "abalone-sizes", formula: "rings ~ sex + length + diameter + height", levels: "sex=M,F,I"},
 	{name: "pums-educ", table: "pums10000", formula: "income ~ educ + age + married", levels: "educ=9,11,13,other"},

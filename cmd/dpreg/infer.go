@@ -46,6 +46,9 @@ func (f *flags) readRelease(path string) (*release.Release, error) {
 		r, err = release.Read(bytes.NewReader(text))
 		err = within(path, err)
 	}
+	if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+		return nil, usagef("%s is a directory: name a release in it", path)
+	}
 	if err != nil {
 		return nil, usagef("%w (`dpreg release` makes one from data)", err)
 	}

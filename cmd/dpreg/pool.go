@@ -78,6 +78,9 @@ func (f *flags) agreeUpon(s *custody.Session, path string) (err error) {
 
 func runShare(f *flags, args []string) error {
 	key, err := f.member()
+	if err == nil && f.session == "" {
+		err = usagef("--session is missing: the file that dpreg agree wrote")
+	}
 	if err != nil {
 		return err
 	}
