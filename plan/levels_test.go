@@ -37,8 +37,8 @@ func leveledDesign(levels int) *schema.Design {
 //
 //	go test ./plan -run TestByLevelIsForeseen -v
 func TestByLevelIsForeseen(t *testing.T) {
-	testsize.Full(t, "infers from 24 releases")
-	for _, c := range []struct{ levels, steps int }{{2, 1}, {3, 3}, {10, 1}} {
+	testsize.Full(t, "infers from 56 releases")
+	for _, c := range []struct{ levels, steps, releases int }{{2, 1, 8}, {3, 3, 40}, {10, 1, 8}} {
 		const n = 2000
 		levels := c.levels
 		neighbours := release.ReplaceOne
@@ -68,9 +68,9 @@ func TestByLevelIsForeseen(t *testing.T) {
 			y.add(row[levels])
 			flat = append(flat, row...)
 		}
-		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 8, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+		f := must.Get(plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: c.releases, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}}))(t)
-		widths := realised(t, 8, custody.Order{Design: d, ByLevel: "f", Steps: c.steps, Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}}, flat, model.Normal, rng)
+		widths := realised(t, c.releases, custody.Order{Design: d, ByLevel: "f", Steps: c.steps, Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}}, flat, model.Normal, rng)
 		foreseen, dummies := 0.0, 0.0 // over dummies, which are alike
 		for j, w := range widths[:levels-1] {
 			foreseen += f.Points[0].Slopes[j].Width / float64(levels-1)
