@@ -75,7 +75,7 @@ func exampleTable(fits []fitted) string {
 		places := max(0, 1-int(math.Floor(math.Log10(u.SD)))) // two digits of the sd without noise
 		for _, f := range fits {
 			p := f.original.Parameters[j]
-			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f … %.*f | × %.1f | %s |\n", p.Label, f.label,
+			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f…%.*f | %.1f | %s |\n", p.Label, f.label,
 				places, p.Mean, places, p.Lower, places, p.Upper, (p.Upper-p.Lower)/(u.Upper-u.Lower), saysOf(p))
 		}
 	}
