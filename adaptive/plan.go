@@ -19,7 +19,7 @@ import (
 // pure ε shares of ε.
 type Plan struct {
 	Looks, Radii []float64
-	Parts        int // of the rows, see Radius; below 2: the release is of all
+	Parts        int // of the rows, see release.ClippingMoves; below 2: the release is of all
 }
 
 // The last look alone is evidence; those before it have to find its frame, and no more. A

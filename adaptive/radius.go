@@ -13,18 +13,19 @@ import (
 //
 //	√m·SD(R²) + halfLost/m·T̂(R²),     √(SD(R²)² + ClippingMoves(T̂(R²))²)/(1 − blurs·SD(R²)/n)
 //
-// is least: of an early look what they hide of a variance, see Next, of the last what they move a slope by, as
-// inference allows for it, a slope being divided by a variance that the noise blurs. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
-// H at its edges, by sums from outside. All k bins have n rows together: what the counts have
-// too many or too few is shared among them, after which H at edge i, i bins below it, has a
-// standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
-// that is far from n speaks of another n, and keeps its own.)
+// is least: of an early look what noise and clipping hide of a variance, see Next, of the last what they move a slope
+// by, as inference allows for it; a slope is divided by a variance, which noise blurs.
+//
+// T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells H at its edges, by sums from
+// outside. All k bins have n rows together: what the counts have too many or too few is shared among them, after which
+// H at edge i, i bins below it, has a standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A
+// histogram that is far from n speaks of another n, and keeps its own.)
 //
 // Bins out from the fullest one that each stand out by standsOut standard deviations are seen. Beyond
 // the last of them, few rows lie beyond a gap, while noise has many edges to stand out at: what is
 // seen ends at the outermost edge e, i edges on, where H has standsOut + i·gap standard deviations, for
 // the last look, whose clipping counts, standsBeyond + i·gap, or where a bin has alonePure or, of Gaussian noise,
-// aloneNormal by itself, as rows with one value have: noise does that in one look of 30. Beyond e rows are
+// aloneNormal by itself, as rows with one value have: noise does that in one look of 60. Beyond e rows are
 // too few to be seen, and yet far: H is continued as Pareto's law,
 //
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
