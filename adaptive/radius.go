@@ -196,10 +196,16 @@ func alone(laplace bool) float64 {
 
 // Unseen is about how many rows, far from all others, the noise on radii hides.
 func Unseen(r *release.Radii, kind release.Kind) float64 {
-	if kind == release.Ball {
-		return alone(true) * math.Sqrt2 * r.Scale
+	laplace := kind == release.Ball
+	return alone(laplace) * countSD(r, laplace)
+}
+
+// countSD is the standard deviation of the noise on a count.
+func countSD(r *release.Radii, laplace bool) float64 {
+	if laplace {
+		return math.Sqrt2 * r.Scale
 	}
-	return alone(false) * r.Scale
+	return r.Scale
 }
 
 // lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge, and
@@ -229,10 +235,7 @@ func lastSeen(h, s []float64, stands, byItself float64) (end int, out bool) {
 // deviations, and the number of rows: n, or the histogram's where n is not known or it
 // is far from n.
 func bridge(r *release.Radii, n float64, laplace bool) (h, s []float64, rows float64) {
-	k, sd, sum := len(r.Counts), r.Scale, 0.
-	if laplace {
-		sd *= math.Sqrt2
-	}
+	k, sd, sum := len(r.Counts), countSD(r, laplace), 0.
 	for _, c := range r.Counts {
 		sum += float64(c)
 	}

@@ -225,7 +225,7 @@ func (s *Session) group() *shares.Group {
 func (s *Session) place(k MemberKey) (int, error) {
 	i := slices.IndexFunc(s.Custodians, func(m Member) bool { return bytes.Equal(m.Key, k.key.Public()) })
 	if i < 0 {
-		return 0, Misusef("%s is of no custodian of the session, by name and key: its custodians are %s", k.path, s.names())
+		return 0, Misusef("%s is of no custodian of the session: those who have other keys are %s", k.path, s.names())
 	}
 	return i, nil
 }

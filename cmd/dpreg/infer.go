@@ -40,19 +40,21 @@ func runInfer(f *flags, paths []string) error {
 
 // readRelease reads a release that was named on the command line, once: what is parsed is what was signed.
 func (f *flags) readRelease(path string) (*release.Release, error) {
-	text, err := os.ReadFile(path)
-	var r *release.Release
-	if err == nil {
-		r, err = release.Read(bytes.NewReader(text))
-		err = within(path, err)
+	const makes = "%w (`dpreg release` makes one from data)"
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usagef(makes, err)
 	}
-	if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
 		return nil, usagef("%s is a directory: name a release in it", path)
 	}
+	var text bytes.Buffer
+	r, err := release.Read(io.TeeReader(file, &text))
 	if err != nil {
-		return nil, usagef("%w (`dpreg release` makes one from data)", err)
+		return nil, usagef(makes, within(path, err))
 	}
-	return r, f.verifySigned(path, text)
+	return r, f.verifySigned(path, text.Bytes())
 }
 
 // nonPrivate is the method that needs rows, so that only fit has it.
